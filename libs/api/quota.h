@@ -1,0 +1,45 @@
+#ifndef LIBS_API_QUOTA_H_
+#define LIBS_API_QUOTA_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "libs/api/object_key.h"
+#include "libs/api/resources.h"
+
+namespace kq {
+
+inline constexpr absl::string_view kRootQuota = "koordinator-root-quota";
+
+// An ElasticQuota (scheduling.sigs.k8s.io/v1alpha1) as a plain value.
+struct Quota {
+  ObjectKey key;
+  std::string uid;
+  uint64_t version = 0;
+  absl::Time created = absl::InfinitePast();
+
+  // Bare name of the parent; kRootQuota if the label is absent or empty; empty
+  // for the root itself.
+  std::string parent;
+  Resources min;
+  Resources max;      // empty: admits nothing that asks for anything; a resource not named is unlimited
+  bool lends = true;  // label allow-lent-resource; absent means true
+  // Label koord-queue/queue-policy (or kube-queue/queue-policy); empty: none.
+  std::string queue_policy;
+  // Annotations to be copied onto the Queue, in name order.
+  std::vector<std::pair<std::string, std::string>> queue_annotations;
+  // min and max as spelled on the object, in name order; for people.
+  std::vector<std::pair<std::string, std::string>> min_text;
+  std::vector<std::pair<std::string, std::string>> max_text;
+  std::string invalid;  // as QueueUnit::invalid; an invalid quota admits nothing
+
+  friend bool operator==(const Quota&, const Quota&) = default;
+};
+
+}  // namespace kq
+
+#endif  // LIBS_API_QUOTA_H_

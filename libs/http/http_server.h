@@ -1,0 +1,56 @@
+#ifndef LIBS_HTTP_HTTP_SERVER_H_
+#define LIBS_HTTP_HTTP_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "libs/http/http.h"
+
+namespace kq {
+
+struct HttpServerOptions {
+  std::string address = "127.0.0.1";
+  int port = 0;  // 0: any free one; see HttpServer::port
+  // TLS if a certificate is given. The files are read again when they change.
+  std::string certificate_file;
+  std::string key_file;
+  // Asks clients for a certificate of this authority. Whether one without it may
+  // pass is for the handler: HttpPeer says who came.
+  std::string client_ca_file;
+  int threads = 2;
+  int connection_limit = 256;  // more are answered 503 and closed
+  size_t header_limit_bytes = 16 << 10;
+  size_t body_limit_bytes = 1 << 20;
+  absl::Duration header_timeout = absl::Seconds(10);
+  absl::Duration idle_timeout = absl::Minutes(2);
+  absl::Duration write_timeout = absl::Seconds(30);
+};
+
+// Who is at the other end.
+struct HttpPeer {
+  std::string address;      // "127.0.0.1:51234"
+  std::string common_name;  // of a verified client certificate; empty without one
+};
+
+using HttpHandle = std::function<HttpResponse(const HttpRequest&, const HttpPeer&)>;
+
+// HTTP/1.1, keep-alive. Calls `handle` from its own threads, several at once.
+// Answers by itself: 400 malformed, 413 body over the limit, 431 header over the
+// limit, 408 too slow, 500 when `handle` throws, 503 too many connections.
+class HttpServer {
+ public:
+  virtual ~HttpServer() = default;  // as Stop(zero)
+  virtual int port() const = 0;
+  // Stops accepting, lets running requests finish until `grace` has passed, closes.
+  virtual void Stop(absl::Duration grace) = 0;
+};
+
+// kInvalidArgument: bad certificate files; kUnavailable: the address is in use.
+absl::StatusOr<std::unique_ptr<HttpServer>> StartHttpServer(HttpServerOptions options, HttpHandle handle);
+
+}  // namespace kq
+
+#endif  // LIBS_HTTP_HTTP_SERVER_H_
