@@ -9,6 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "libs/common/clock.h"
+#include "libs/http/http_client.h"
 #include "libs/kube/kube_api.h"
 #include "libs/kube/kubeconfig.h"
 
@@ -29,8 +31,21 @@ struct HttpKubeApiOptions {
   std::function<void(absl::string_view verb, absl::string_view host, int code, absl::Duration took)> observe;
 };
 
-// The real API server over HTTPS. Thread-safe.
+// The real API server over HTTPS. Thread-safe. Error messages are the server's own, or
+// the client's if no answer came; the caller adds what it was doing.
+//
+// A list's page of which the parser refuses an object comes with it in
+// ListPage::broken. A watch asks for bookmarks; it ends by itself after
+// watch_timeout and 30 s even if the other end is gone without a word.
 absl::StatusOr<std::unique_ptr<KubeApi>> NewHttpKubeApi(const KubeConnection& connection, HttpKubeApiOptions options);
+
+// The outside world of the above, given one by one: for tests.
+struct HttpKubeApiParts {
+  std::unique_ptr<HttpClient> client;
+  const Clock* clock = nullptr;  // outlives the result
+};
+absl::StatusOr<std::unique_ptr<KubeApi>> NewHttpKubeApi(const KubeConnection& connection, HttpKubeApiOptions options,
+                                                        HttpKubeApiParts parts);
 
 }  // namespace kq
 

@@ -51,8 +51,16 @@ struct ListRequest {
   std::string continue_token;  // of the page before; empty for the first
 };
 
+// An object that is there but cannot be decoded. Its key is empty if not even
+// its metadata can be read.
+struct BrokenObject {
+  ObjectKey key;
+  absl::Status why;
+};
+
 struct ListPage {
   std::vector<Json> items;  // without kind and apiVersion, as the server sends them
+  std::vector<BrokenObject> broken;  // the others; they exist, so nobody may take them for removed
   uint64_t version = 0;     // the list's resourceVersion
   std::string continue_token;  // empty on the last page
 };

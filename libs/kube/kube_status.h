@@ -32,7 +32,8 @@ enum class CallKind { kRead, kCreate, kWrite };
 // page) is quoted, up to 300 bytes, after `what` and the code. Retry-After goes into RetryAfter().
 absl::Status StatusOfAnswer(CallKind kind, absl::string_view what, const HttpResponse& answer, absl::Time now);
 
-// The error in the object of an ERROR event of a watch.
+// The error in the object of an ERROR event, which ends a watch: kOutOfRange to
+// list again; the codes for 401, 403 and 404; kUnavailable for all else.
 absl::Status StatusOfWatchError(const Json& object);
 
 // One entry of a Status body's details.causes.
