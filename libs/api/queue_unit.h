@@ -1,6 +1,7 @@
 #ifndef LIBS_API_QUEUE_UNIT_H_
 #define LIBS_API_QUEUE_UNIT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -72,6 +73,8 @@ struct Condition {
   std::string reason;
   std::string message;
   absl::Time last_transition = absl::InfinitePast();
+  // Written back as it was read; nothing here looks at it.
+  std::optional<int64_t> observed_generation;
 
   friend bool operator==(const Condition&, const Condition&) = default;
 };
@@ -100,6 +103,7 @@ struct QueueUnit {
   std::string priority_class;
   std::string queue;   // spec.queue, as set at creation
   Resources resource;  // spec.resource
+  Resources request;   // spec.request; counts only where `resource` is empty
   // spec.request and spec.resource as spelled on the object ("8Gi"), in name order; for people.
   std::vector<std::pair<std::string, std::string>> request_text;
   std::vector<std::pair<std::string, std::string>> resource_text;
@@ -123,23 +127,44 @@ struct QueueUnit {
   friend bool operator==(const QueueUnit&, const QueueUnit&) = default;
 };
 
-// The one arithmetic of amounts; charge, check and restart all use it.
+// The one arithmetic of amounts; charge, check and restart all use it. It never
+// gives a negative amount and saturates at the ends of int64.
 //
 // What the unit still asks for: the sum over its pod sets of (count - admitted) *
-// per_pod; without pod sets spec.resource, or nothing once it was admitted.
+// per_pod. More admitted than the count asks for nothing. A unit without pod sets
+// asks for spec.resource (where that is empty, spec.request) until it was
+// admitted. A finished unit asks for nothing, and so does one that holds its
+// quota by its phase alone.
 Resources Need(const QueueUnit& unit);
-// What the unit holds by its phase and admissions: nothing when finished or never
-// admitted; by admission the larger of replicas * per_pod and the reported
-// resources; spec.resource for a phase that holds quota without admissions.
+// What the unit holds: the sum over its admissions, in whatever phase (a unit in
+// backoff holds them until they are cleared), of the larger of replicas * per_pod
+// and the reported resources. An admission of no pod set counts as reported; one
+// named kDefaultPodSet stands for the whole of spec.resource. Without admissions
+// a phase that holds quota holds spec.resource, any other nothing. A finished unit
+// holds nothing.
 Resources Held(const QueueUnit& unit);
-// The admissions after everything the unit still needs is granted.
+// The admissions after everything the unit still needs is granted: those it has,
+// raised to the counts, then those of the other pod sets. Need is nothing after it.
 std::vector<Admission> FullAdmissions(const QueueUnit& unit);
 
 // The conditions that belong to `phase`, on top of `existing`: QuotaReserved,
 // Admitted, PodsReady, Evicted, Finished. last_transition changes only when a
-// status flips. Pure; every status writer uses it.
+// status flips. Conditions of other types are kept, as long as all fit into
+// kMaxConditions; ours win, for without them no status could be written. `message`
+// is the status message: it goes into what says Evicted, Finished or
+// SchedulingFailed; the others have fixed texts, so that they do not change while
+// a unit waits. Pure; every status writer uses it.
 std::vector<Condition> ConditionsFor(Phase phase, const std::vector<Condition>& existing, absl::string_view message,
                                      absl::Time now);
+// The conditions of a unit that loses its admission for `reason` ("Deactivated",
+// "Preempted", "MaximumExecutionTimeExceeded"): Evicted, and no longer Admitted.
+std::vector<Condition> EvictedConditions(absl::string_view reason, const std::vector<Condition>& existing,
+                                         absl::string_view message, absl::Time now);
+
+// The limits of the lists, as in the CRD.
+inline constexpr size_t kMaxPodSets = 8;
+inline constexpr size_t kMaxAdmissions = 32;
+inline constexpr size_t kMaxConditions = 8;
 
 }  // namespace kq
 
