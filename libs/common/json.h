@@ -1,11 +1,10 @@
 #ifndef LIBS_COMMON_JSON_H_
 #define LIBS_COMMON_JSON_H_
 
+#include <boost/json/value.hpp>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
-
-#include <boost/json/value.hpp>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
