@@ -6,25 +6,22 @@
 
 namespace kq {
 
-CallRate::CallRate(double per_second, int burst, const Clock* clock)
-    : interval_(per_second > 0 ? absl::Seconds(1) / per_second : absl::ZeroDuration()),
-      ahead_(interval_ * (std::max(burst, 1) - 1)),
-      clock_(clock) {}
+CallRate::CallRate(double per_second, int burst, const Clock* clock) : per_second_(per_second), clock_(clock) {
+  if (per_second > 0) bucket_.emplace(per_second, std::max(burst, 1));
+}
 
 absl::Status CallRate::Wait(absl::Duration patience) {
-  if (interval_ == absl::ZeroDuration()) return absl::OkStatus();
   absl::Time turn;
   {
     MutexLock lock(&mu_);
+    if (!bucket_.has_value()) return absl::OkStatus();
     const absl::Time now = clock_->TimeNow();
-    const absl::Time due = std::max(next_, now);
-    turn = due - ahead_;
-    if (turn - now > patience) {
-      return absl::UnavailableError(absl::StrCat("held back by the limit of ", absl::Seconds(1) / interval_,
-                                                 " calls a second; the next turn is in ",
-                                                 absl::FormatDuration(turn - now)));
+    const absl::Duration wait = bucket_->NextFree(now) - now;
+    if (wait > patience) {
+      return absl::UnavailableError(absl::StrCat("held back by the limit of ", per_second_,
+                                                 " calls a second; the next turn is in ", absl::FormatDuration(wait)));
     }
-    next_ = due + interval_;
+    turn = now + bucket_->Reserve(now);
     if (turn <= now) return absl::OkStatus();
   }
   clock_->SleepUntil(turn);

@@ -1,11 +1,14 @@
 #ifndef LIBS_KUBE_CALL_RATE_H_
 #define LIBS_KUBE_CALL_RATE_H_
 
+#include <optional>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "libs/common/clock.h"
 #include "libs/common/mutex.h"
+#include "libs/common/token_bucket.h"
 
 namespace kq {
 
@@ -21,12 +24,10 @@ class CallRate {
   absl::Status Wait(absl::Duration patience);
 
  private:
-  const absl::Duration interval_;  // between two calls; zero: no limit
-  const absl::Duration ahead_;     // how far a burst may run ahead of the rate
+  const double per_second_;
   const Clock* const clock_;
   Mutex mu_;
-  // When the call after those admitted so far would be due at the rate alone.
-  absl::Time next_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  std::optional<TokenBucket> bucket_ ABSL_GUARDED_BY(mu_);  // none: no limit
 };
 
 }  // namespace kq

@@ -21,6 +21,7 @@ class Scanner {
       SkipSpace();
       RawJsonMember member;
       if (object) {
+        if (Peek() != '"') return out;
         member.key = Unquoted(Value());
         SkipSpace();
         if (Peek() != ':') return out;
