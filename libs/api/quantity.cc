@@ -254,7 +254,7 @@ absl::StatusOr<int64_t> AmountFor(absl::string_view resource_name, const Quantit
   return quantity.Scaled(CountsMilli(resource_name) ? 3 : 0);
 }
 
-absl::StatusOr<int64_t> ParseAmount(absl::string_view resource_name, absl::string_view text) {
+absl::StatusOr<int64_t> AmountFor(absl::string_view resource_name, absl::string_view text) {
   const absl::StatusOr<Quantity> quantity = Quantity::Parse(text);
   if (!quantity.ok()) return quantity.status();
   absl::StatusOr<int64_t> amount = AmountFor(resource_name, *quantity);

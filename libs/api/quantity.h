@@ -87,7 +87,7 @@ class Quantity {
 // units, rounded up. kOutOfRange if int64 cannot hold it; never cut.
 absl::StatusOr<int64_t> AmountFor(absl::string_view resource_name, const Quantity& quantity);
 // As AmountFor, from the text.
-absl::StatusOr<int64_t> ParseAmount(absl::string_view resource_name, absl::string_view text);
+absl::StatusOr<int64_t> AmountFor(absl::string_view resource_name, absl::string_view text);
 
 // The way back, canonical: cpu 4500 -> "4500m", memory 8589934592 -> "8Gi",
 // nvidia.com/gpu 2 -> "2". AmountFor reads it as the same amount.
