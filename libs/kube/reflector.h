@@ -44,6 +44,8 @@ struct ReflectorOptions {
   std::string field_selector;
   int page_size = 500;
   Backoff backoff{absl::Milliseconds(200), absl::Seconds(15), 0.2};
+  // For the jitter of the backoff; 0: chosen by chance. A simulation gives one.
+  uint64_t seed = 0;
 };
 
 // Keeps a sink up to date with one resource: lists in pages, then watches from

@@ -30,21 +30,25 @@ struct Write {
   // dropped, for an advisory one: the object as it now is on the server, whether
   // by this write or not (read again when the outcome was unknown), or why
   // nothing was written: kAborted, kNotFound, kInvalidArgument, kPermissionDenied,
-  // kCancelled (shut down before it was sent).
+  // kCancelled (shut down before it was sent). After a shut-down alone also
+  // kUnknown or kDeadlineExceeded: it was sent, and nobody was left to read.
+  // Called without a lock, from a thread that calls Step, Drain or Submit; it may Submit.
   std::function<void(absl::StatusOr<Json>)> done;
 };
 
 struct WriteQueueOptions {
-  size_t advisory_limit = 20000;  // objects with an advisory write waiting; beyond it new ones are dropped
+  size_t advisory_limit = 20000;     // objects with an advisory write waiting; beyond it new ones are dropped
   double advisory_per_second = 200;  // rate of advisory writes, in all; 0: no limit
   int advisory_burst = 200;
   Backoff backoff{absl::Milliseconds(100), absl::Seconds(10), 0.2};
+  // For the jitter of the backoff; 0: chosen by chance. A simulation gives one.
+  uint64_t seed = 0;
 };
 
 // Writes on their way to the API server: at most one per object at a time, and
 // binding ones first. While a write of an object is on its way, a newer binding
-// write waits behind it; a newer advisory write replaces an older waiting one. If
-// a write of ours moved the object's version and rested on the same version as the
+// write waits behind it; a newer write of either kind replaces an older waiting
+// advisory one. If a write of ours moved the object's version and rested on the same version as the
 // next one, the next one rests on the version that ours produced, so that our
 // own writes do not conflict with each other.
 //
@@ -55,7 +59,8 @@ struct WriteQueueOptions {
 // Step may be called from any number of threads.
 class WriteQueue {
  public:
-  // `api` and `clock` must outlive the queue.
+  // `api` and `clock` must outlive the queue. The destructor drains until now.
+  // REQUIRES of the destructor: no thread is in Step or Run.
   WriteQueue(WriteQueueOptions options, KubeApi* api, const Clock* clock);
   ~WriteQueue();
 
@@ -70,9 +75,10 @@ class WriteQueue {
   // When Step next has something to do without a Submit; InfiniteFuture if never.
   absl::Time NextDue() const;
 
-  // Drops waiting advisory writes, and binding writes that wait are made until
-  // `deadline`, then answered with kCancelled. Afterwards Run returns and Submit
-  // answers kCancelled at once.
+  // Drops waiting advisory writes, and binding writes that wait are made, here and
+  // by Run, until `deadline`, then answered with kCancelled. From now on Submit answers
+  // kCancelled at once; afterwards Run returns. On a clock that stands still a
+  // deadline in the future must be reached by another thread.
   void Drain(absl::Time deadline);
 
   struct Totals {
