@@ -27,6 +27,10 @@ struct Queue {
   std::vector<std::string> admission_checks;  // names
   // Made by us (label create-by-koordqueue=true): may be deleted by us.
   bool created_by_us = false;
+  // Annotation koord-queue/queue-policy: the policy label of the quota that was
+  // last carried over to spec.queuePolicy. Tells a change of the label from a
+  // hand edit of the Queue.
+  std::string carried_policy;
   std::string invalid;  // as QueueUnit::invalid
 
   friend bool operator==(const Queue&, const Queue&) = default;

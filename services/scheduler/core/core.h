@@ -38,8 +38,7 @@ struct CoreOptions {
 // WriteFinished, a CreateQueue, UpdateQueue or DeleteQueue with one
 // QueueWriteFinished.
 //
-// Not thread-safe. One thread owns it. Movable, and Copy makes an independent
-// core with the same state (what-if).
+// Not thread-safe. One thread owns it.
 class Core {
  public:
   explicit Core(CoreOptions options);

@@ -18,20 +18,20 @@ namespace kq::scheduler {
 // Why a unit may not run now. Being refused is an answer, not an error.
 enum class Refusal {
   kNone,
-  kNoQuotaLabel,      // the unit names no quota
-  kQueueNotFound,     // its queue does not exist
-  kQuotaNotFound,     // its quota, or an ancestor of it, does not exist
-  kQuotaInvalid,      // its quota, or an ancestor of it, could not be understood
-  kQuotaCycle,        // the quota's ancestors lead back to it
-  kQuotaEmpty,        // the quota has an empty max
-  kOverMax,           // more than max at some level
+  kNoQuotaLabel,        // the unit names no quota
+  kQueueNotFound,       // its queue does not exist
+  kQuotaNotFound,       // its quota, or an ancestor of it, does not exist
+  kQuotaInvalid,        // its quota, or an ancestor of it, could not be understood
+  kQuotaCycle,          // the quota's ancestors lead back to it
+  kQuotaEmpty,          // the quota has an empty max
+  kOverMax,             // more than max at some level
   kGuaranteedToOthers,  // the rest is kept for siblings that do not lend
-  kBehindHead,        // Block: a unit before it in the same quota waits
-  kUnitInvalid,       // the unit could not be understood
-  kInactive,          // spec.active is false
-  kPolicyUnsupported,  // the queue's policy is not known
-  kChecksUnsupported,  // the queue names admission checks
-  kWriteFailed,       // admitted, but the write did not go through; rests
+  kBehindHead,          // Block: a unit before it in the same quota waits
+  kUnitInvalid,         // the unit could not be understood
+  kInactive,            // spec.active is false
+  kPolicyUnsupported,   // the queue's policy is not known
+  kChecksUnsupported,   // the queue names admission checks
+  kWriteFailed,         // admitted, but the write did not go through; rests
 };
 
 absl::string_view RefusalName(Refusal refusal);  // "OverMax"
@@ -39,8 +39,8 @@ absl::string_view RefusalName(Refusal refusal);  // "OverMax"
 // A refusal with the numbers that led to it.
 struct RefusalDetail {
   Refusal refusal = Refusal::kNone;
-  std::string quota;     // level at which it was refused (bare name)
-  std::string resource;  // which one is short
+  std::string quota;                                                       // level at which it was refused (bare name)
+  std::string resource;                                                    // which one is short
   int64_t requested = 0, used = 0, limit = 0, reserved = 0, short_by = 0;  // amounts of `resource`
   std::string text;  // of what the numbers cannot say: a field path, a list of quotas, the head's key
 
@@ -54,6 +54,9 @@ struct RefusalDetail {
 // The sentence for status.message and events. Begins as the original's
 // ("limited quotaName:team-a, limited resKey:cpu,") where it has one.
 std::string RefusalSentence(const RefusalDetail& detail);
+// Its beginning, which depends on the reason alone and not on the numbers: an
+// object whose message begins so has been told already.
+std::string RefusalPrefix(const RefusalDetail& detail);
 
 // A policy's answer.
 struct Verdict {
@@ -100,12 +103,14 @@ struct CreateQueue {
 
   friend bool operator==(const CreateQueue&, const CreateQueue&) = default;
 };
-// Sets spec.queuePolicy; everything else is left as it is.
+// The quota's policy label changed: sets spec.queuePolicy and the annotation that
+// remembers the label; everything else is left as it is.
 struct UpdateQueue {
   ObjectKey queue;
   std::string uid;
   uint64_t version = 0;
   std::string policy;
+  std::string carried_policy;  // the quota's label, for the Queue's annotation of that name
 
   friend bool operator==(const UpdateQueue&, const UpdateQueue&) = default;
 };

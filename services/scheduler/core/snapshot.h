@@ -40,11 +40,11 @@ absl::string_view PlaceName(Place place);  // "parked"
 struct UnitSnapshot {
   std::shared_ptr<const QueueUnit> unit;
   Place place = Place::kReady;
-  int64_t position = 0;  // 1-based in the order of its queue; 0 if it does not wait in one
+  int64_t position = 0;                      // 1-based in the order of its queue; 0 if it does not wait in one
   std::shared_ptr<const RefusalDetail> why;  // null: not refused yet
-  absl::Time since;      // in the queue, or in its place, from then on
-  absl::Time retry_at;   // of a resting unit
-  int64_t attempts = 0;  // asks, including those not yet written to the object
+  absl::Time since;                          // in the queue, or in its place, from then on
+  absl::Time retry_at;                       // of a resting unit
+  int64_t attempts = 0;                      // asks, including those not yet written to the object
 };
 
 struct QueueSnapshot {
@@ -56,22 +56,22 @@ struct QueueSnapshot {
 
 struct QuotaSnapshot {
   Quota quota;
-  Resources used;           // by units of it and of its descendants
-  Resources self_used;      // by its own units
-  Resources children_used;  // used - self_used
+  Resources used;                      // by units of it and of its descendants
+  Resources self_used;                 // by its own units
+  Resources children_used;             // used - self_used
   Resources guaranteed_used;           // the part of used within min
   Resources self_guaranteed_used;      // the part of self_used within min
   Resources children_guaranteed_used;  // the rest of guaranteed_used
   std::vector<std::string> children;   // bare names, in order
   std::vector<UnitSnapshot> charged;   // its own units that hold quota, by key
-  std::string trouble;  // why it admits nothing: conflict, cycle, missing parent, invalid
+  std::string trouble;                 // why it admits nothing: conflict, cycle, missing parent, invalid
 };
 
 struct Snapshot {
   std::string epoch;      // the leadership; revisions are compared only within one
   uint64_t revision = 0;  // counts pictures
   absl::Time as_of;
-  bool synced = false;    // all kinds have been listed
+  bool synced = false;                                       // all kinds have been listed
   std::vector<std::shared_ptr<const QueueSnapshot>> queues;  // by name
   std::vector<std::shared_ptr<const QuotaSnapshot>> quotas;  // by key; every ElasticQuota
   // Units that wait in no queue: unmapped, invalid or inactive; by key.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "libs/api/object_key.h"
@@ -28,6 +29,10 @@ struct Guards {
   bool removal = true;  // a removal older than the newest version seen is ignored
 };
 
+struct UnitEntry;
+// Units parked for one cause, by the use at which they would fit. See parking_lot.h.
+using ParkedUnits = std::multimap<int64_t, UnitEntry*>;
+
 // One unit as the core knows it.
 struct UnitEntry {
   std::shared_ptr<const QueueUnit> unit;
@@ -37,17 +42,26 @@ struct UnitEntry {
   absl::Time since;   // in its queue, or in its place, from then on
   absl::Time retry_at = absl::InfinitePast();
   std::shared_ptr<const RefusalDetail> why;  // null: not refused yet
-  std::shared_ptr<const RefusalDetail> told;  // the reason last handed out in a Requeue
   int64_t attempts = 0;                      // asks
   int failed_writes = 0;                     // in a row
+
+  // What the object was last told in a Requeue, the version that rested on, and
+  // how often the same had to be told again.
+  std::shared_ptr<const RefusalDetail> told;
+  uint64_t told_version = 0;
+  int retold = 0;
 
   // While assumed: the version the decision rested on, and the newest news that
   // came meanwhile.
   uint64_t assumed_version = 0;
   std::shared_ptr<const QueueUnit> stashed;
 
-  bool told_not_found = false;  // QueueNotFound was said since it was last mapped
-  bool told_no_label = false;   // MissingQuotaLabel was said for this UID
+  std::optional<std::string> held_under;  // the quota that lists it as a holder
+
+  // Where it is linked in; kept by PendingQueue and ParkingLot alone.
+  std::shared_ptr<const QueueUnit> lined;  // the value that its queue has ordered it by
+  ParkedUnits* lot = nullptr;
+  ParkedUnits::iterator parked_at;
 };
 
 // All units by key, and the version guards.
@@ -64,6 +78,7 @@ struct UnitEntry {
 // Not thread-safe.
 class UnitTable {
  public:
+  // Remembers the removals of `graves` units.
   explicit UnitTable(Guards guards, size_t graves = 20000);
 
   // Null if unknown.
@@ -79,18 +94,21 @@ class UnitTable {
   };
   Accepted Accept(std::shared_ptr<const QueueUnit> news);
 
-  // A removal. True if the unit is to be forgotten now; `gone` is its last entry.
-  bool Remove(const ObjectKey& key, absl::string_view uid, uint64_t version, UnitEntry* gone);
+  // Whether a removal counts: the caller then takes the unit out of every
+  // structure and calls Forget.
+  bool AcceptsRemoval(const ObjectKey& key, uint64_t version) const;
+  // Forgets a unit; news of it up to `version` will be ignored.
+  void Forget(const ObjectKey& key, uint64_t version);
 
-  // Marks the unit as assumed; its decision rests on the present version.
+  // Marks the unit as assumed; the decision rests on the present version.
   void Assume(UnitEntry* entry);
   // The answer to a decision that rested on `based_on`. Null if it belongs to no
-  // assumption of ours. The assumption has ended when it returns.
-  UnitEntry* Answer(const ObjectKey& key, absl::string_view uid, uint64_t based_on);
+  // assumption of ours. When it returns, the assumption has ended and the stashed
+  // news, if any, are left in the entry for the caller.
+  UnitEntry* Answer(const ObjectKey& key, uint64_t based_on);
 
-  // In key order, so that walks are the same in every run.
-  const std::map<ObjectKey, UnitEntry>& entries() const { return entries_; }
-  std::map<ObjectKey, UnitEntry>& entries() { return entries_; }
+  // In no order: for sums and checks, never for decisions.
+  const absl::node_hash_map<ObjectKey, UnitEntry>& entries() const { return entries_; }
   size_t size() const { return entries_.size(); }
 
  private:
@@ -98,7 +116,7 @@ class UnitTable {
 
   const Guards guards_;
   const size_t graves_limit_;
-  std::map<ObjectKey, UnitEntry> entries_;
+  absl::node_hash_map<ObjectKey, UnitEntry> entries_;  // addresses are stable
   // Keys of removed units and the version of their removal; the oldest are forgotten.
   absl::flat_hash_map<ObjectKey, uint64_t> graves_;
   std::deque<std::pair<ObjectKey, uint64_t>> grave_order_;

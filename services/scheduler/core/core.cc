@@ -1,0 +1,167 @@
+#include "services/scheduler/core/core.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "services/scheduler/core/core_state.h"
+
+namespace kq::scheduler {
+
+Core::Core(CoreOptions options) : state_(std::make_unique<CoreState>(std::move(options))) {}
+Core::~Core() = default;
+Core::Core(Core&&) noexcept = default;
+Core& Core::operator=(Core&&) noexcept = default;
+
+void Core::Apply(const Event& event, absl::Time now) {
+  std::visit([&](const auto& e) { state_->On(e, now); }, event);
+}
+
+bool Core::Synced() const { return state_->listed.size() == 3; }
+bool Core::MayDecide() const { return Synced() && !state_->epoch.empty(); }
+bool Core::Changed() const { return state_->changed; }
+int64_t Core::asked() const { return state_->asked; }
+const std::vector<Core::AskCount>& Core::last_cycle() const { return state_->last_cycle; }
+std::shared_ptr<const Snapshot> Core::TakeSnapshot(absl::Time now) { return state_->TakeSnapshot(now); }
+
+absl::Time Core::NextWakeup() const {
+  if (!MayDecide()) return absl::InfiniteFuture();
+  if (state_->more_to_ask) return absl::InfinitePast();
+  absl::Time next = absl::InfiniteFuture();
+  if (!state_->resting.empty()) next = std::min(next, state_->resting.begin()->first);
+  if (state_->reconcile_at.has_value()) next = std::min(next, *state_->reconcile_at);
+  return next;
+}
+
+void CoreState::On(const UnitUpserted& event, absl::Time now) {
+  const auto [entry, before] = table.Accept(std::make_shared<const QueueUnit>(event.unit));
+  if (entry == nullptr) return;
+  changed = true;
+  if (before != nullptr) CountType(*before, -1);
+  CountType(*entry->unit, 1);
+  if (before != nullptr && SameClaim(*before, *entry->unit)) return Refresh(entry, *before);
+  Unlink(entry);
+  Place(entry, now);
+}
+
+void CoreState::On(const UnitRemoved& event, absl::Time) {
+  if (!table.AcceptsRemoval(event.unit, event.version)) return;
+  Forget(event.unit, event.version);
+}
+
+void CoreState::On(const QueueUpserted& event, absl::Time now) {
+  if (event.queue.key.ns != kQueueNamespace) return;
+  const std::string& name = event.queue.key.name;
+  const auto [found, is_new] = queues.try_emplace(name, options.order);
+  QueueRecord& record = found->second;
+  if (!is_new && event.queue.version < record.object.version) return;
+  const Queue before = std::exchange(record.object, event.queue);
+  queue_writes.erase(name);
+  record.picture = nullptr;
+  changed = queues_to_reconcile = true;
+  if (is_new || before.priority != record.object.priority) SortQueues();
+  const bool same = !is_new && before.policy == record.object.policy && before.invalid == record.object.invalid &&
+                    before.admission_checks == record.object.admission_checks;
+  if (same) return;
+  Configure(&record, is_new);
+  // Everybody may be asked again; units that had no queue now have one.
+  for (UnitEntry* entry : record.pending.Line()) {
+    Unlink(entry);
+    Place(entry, now);
+  }
+  const std::set<ObjectKey> waiting = std::move(unmapped[name]);
+  unmapped.erase(name);
+  for (const ObjectKey& key : waiting) {
+    UnitEntry* entry = table.Find(key);
+    Unlink(entry);
+    entry->told = nullptr;  // mapped from now on: QueueNotFound may be said again later
+    Place(entry, now);
+  }
+}
+
+void CoreState::On(const QueueRemoved& event, absl::Time now) {
+  const auto found = queues.find(event.queue.name);
+  if (event.queue.ns != kQueueNamespace || found == queues.end() || event.version < found->second.object.version)
+    return;
+  const std::vector<UnitEntry*> line = found->second.pending.Line();
+  for (UnitEntry* entry : line) Unlink(entry);
+  queues.erase(found);
+  queue_writes.erase(event.queue.name);
+  SortQueues();
+  changed = queues_to_reconcile = true;
+  for (UnitEntry* entry : line) Place(entry, now);
+}
+
+void CoreState::On(const QuotaUpserted& event, absl::Time) {
+  ledger.Upsert(event.quota);
+  queues_to_reconcile = quotas_listed_anew = changed = true;
+}
+
+void CoreState::On(const QuotaRemoved& event, absl::Time) {
+  const Quota* active = ledger.Find(event.quota.name);
+  if (active != nullptr && active->key == event.quota && event.version < active->version) return;
+  if (!ledger.Remove(event.quota)) return;
+  queues_to_reconcile = quotas_listed_anew = changed = true;
+}
+
+void CoreState::On(const Listed& event, absl::Time) {
+  listed.insert(event.kind);
+  changed = true;
+}
+
+void CoreState::On(const LeadershipTaken& event, absl::Time) {
+  epoch = event.epoch;
+  changed = queues_to_reconcile = true;
+}
+
+void CoreState::On(const WriteFinished& event, absl::Time now) {
+  UnitEntry* entry = table.Answer(event.unit, event.based_on);
+  if (entry == nullptr) return;
+  changed = true;
+  if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
+    --record->assumed;
+    record->picture = nullptr;
+  }
+  TakeAnswer(entry, event, now);
+}
+
+void CoreState::TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::Time now) {
+  const std::shared_ptr<const QueueUnit> decided_on = entry->unit;
+  std::shared_ptr<const QueueUnit> newest = std::move(entry->stashed);
+  entry->stashed = nullptr;
+  if (absl::IsNotFound(event.result.status()) && newest == nullptr) return Forget(event.unit, entry->newest);
+  if (event.result.ok() && (newest == nullptr || newest->version < event.result->version)) {
+    newest = std::make_shared<const QueueUnit>(*event.result);
+  }
+  const bool news = newest != nullptr && newest->version > decided_on->version;
+  if (news) {
+    CountType(*entry->unit, -1);
+    CountType(*newest, 1);
+    if (newest->uid != decided_on->uid) entry->told = entry->why = nullptr;
+    entry->unit = std::move(newest);
+    entry->newest = std::max(entry->newest, entry->unit->version);
+    entry->attempts = std::max(entry->attempts, entry->unit->attempts);
+  }
+  Unlink(entry);
+  Place(entry, now);
+  if (entry->place != Place::kReady) {
+    entry->failed_writes = 0;
+    return;
+  }
+  // Not admitted after all. With news there is something else to decide on at
+  // once; without, the same write would only fail again.
+  if (!news) Rest(entry, event.result.ok() ? absl::UnknownError("not written") : event.result.status(), now);
+}
+
+void CoreState::On(const QueueWriteFinished& event, absl::Time now) {
+  const auto write = queue_writes.find(event.queue);
+  if (write == queue_writes.end() || event.status.ok()) return;  // the watch tells the rest
+  write->second.on_its_way = false;
+  const int doublings = std::min(write->second.failures++, 6);
+  write->second.retry_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
+  queues_to_reconcile = true;
+}
+
+}  // namespace kq::scheduler

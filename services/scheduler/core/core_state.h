@@ -1,0 +1,162 @@
+#ifndef SERVICES_SCHEDULER_CORE_CORE_STATE_H_
+#define SERVICES_SCHEDULER_CORE_CORE_STATE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/scheduler/core/core.h"
+#include "services/scheduler/core/parking_lot.h"
+#include "services/scheduler/core/pending_queue.h"
+#include "services/scheduler/core/quota_ledger.h"
+#include "services/scheduler/core/unit_table.h"
+
+// Private to the core: what it owns, and how its parts are laid out.
+//
+//   core.cc      events: what each one changes
+//   placement.cc where a unit belongs, by what is known of it
+//   cycle.cc     RunCycle: wake, ask, admit, refuse
+//   queues.cc    Queue objects: kept in step with the quotas
+//   picture.cc   TakeSnapshot
+//   invariants.cc BrokenInvariants
+namespace kq::scheduler {
+
+// One Queue object and who waits in it.
+struct QueueRecord {
+  explicit QueueRecord(const OrderPolicy* order) : pending(order) {}
+
+  Queue object;
+  PendingQueue pending;
+  int64_t assumed = 0;                           // its units whose write is on its way
+  RefusalDetail unusable;                        // kNone: it admits
+  std::string trouble;                           // for people; may be set although it admits
+  std::shared_ptr<const QueueSnapshot> picture;  // null: out of date
+};
+
+// A write to a Queue object of which we wait for the effect.
+struct QueueWrite {
+  bool on_its_way = false;
+  int failures = 0;
+  absl::Time retry_at = absl::InfinitePast();
+};
+
+struct CoreState {
+  explicit CoreState(CoreOptions options_in) : options(std::move(options_in)), table(options.guards) {}
+
+  // --- core.cc
+  void On(const UnitUpserted& event, absl::Time now);
+  void On(const UnitRemoved& event, absl::Time now);
+  void On(const QueueUpserted& event, absl::Time now);
+  void On(const QueueRemoved& event, absl::Time now);
+  void On(const QuotaUpserted& event, absl::Time now);
+  void On(const QuotaRemoved& event, absl::Time now);
+  void On(const Listed& event, absl::Time now);
+  void On(const LeadershipTaken& event, absl::Time now);
+  void On(const WriteFinished& event, absl::Time now);
+  void On(const QueueWriteFinished& event, absl::Time now);
+  void TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::Time now);
+
+  // --- placement.cc
+  // Puts the unit where it belongs, and makes the ledger say what it holds.
+  // REQUIRES: it is linked in nowhere.
+  void Place(UnitEntry* entry, absl::Time now);
+  void PlaceWaiting(UnitEntry* entry, absl::Time now);
+  // Takes it out of wherever it is; the ledger is left alone.
+  void Unlink(UnitEntry* entry);
+  // News that change nothing for the scheduler, such as our own message.
+  void Refresh(UnitEntry* entry, const QueueUnit& before);
+  void SetPlace(UnitEntry* entry, kq::scheduler::Place place, const RefusalDetail& why, absl::Time now);
+  // Charges the unit and lists it under its quota; LetGo takes it off the list.
+  void Hold(UnitEntry* entry, const Resources& amount);
+  void LetGo(UnitEntry* entry);
+  void Rest(UnitEntry* entry, const absl::Status& status, absl::Time now);
+  void Forget(const ObjectKey& key, uint64_t version);
+  void MakeReady(UnitEntry* entry);
+  void CountType(const QueueUnit& unit, int64_t by);
+  void MarkChanged(const UnitEntry& entry);
+
+  // --- cycle.cc
+  void WakeResting(absl::Time now);
+  void WakeParked();
+  void AskQueue(QueueRecord* queue, absl::Time now, std::vector<Decision>* decisions);
+  Verdict Ask(UnitEntry* entry, const QueueRecord& queue, const Resources& need);
+  Decision Admit(UnitEntry* entry, QueueRecord* queue, const Resources& need, absl::Time now);
+  void Refuse(UnitEntry* entry, QueueRecord* queue, RefusalDetail why, absl::Time now,
+              std::vector<Decision>* decisions);
+  void ParkBehindHeads(QueueRecord* queue, absl::Time now, std::vector<Decision>* decisions);
+  // Tells the object why it waits, unless it says so already or the write that
+  // says it is on its way.
+  void Tell(UnitEntry* entry, absl::Time now, std::vector<Decision>* decisions);
+  void TellUnplaced(absl::Time now, std::vector<Decision>* decisions);
+  void TellAgain(absl::Time now, std::vector<Decision>* decisions);
+  void CountAsk(const std::string& queue, bool admitted);
+
+  // --- queues.cc
+  // What a Queue object means for its record; returns what to tell its owner, if anything.
+  void Configure(QueueRecord* record, bool is_new);
+  void ReconcileQueues(absl::Time now, std::vector<Decision>* decisions);
+  void CreateMissingQueues(absl::Time now, std::vector<Decision>* decisions);
+  void CarryPolicies(absl::Time now, std::vector<Decision>* decisions);
+  void DeleteOrphans(absl::Time now, std::vector<Decision>* decisions);
+  void TellConflicts(std::vector<Decision>* decisions);
+  bool MayWriteQueue(const std::string& name, absl::Time now);
+  QueueRecord* RecordOf(const std::string& name);
+  void SortQueues();
+
+  // --- picture.cc
+  std::shared_ptr<const Snapshot> TakeSnapshot(absl::Time now);
+  std::shared_ptr<const QueueSnapshot> QueuePicture(const QueueRecord& record);
+  std::shared_ptr<const QuotaSnapshot> QuotaPicture(const Quota& quota, bool shadowed);
+  void RefreshQuotaPictures();
+
+  const CoreOptions options;
+  UnitTable table;
+  QuotaLedger ledger;
+  ParkingLot lot;
+  std::map<std::string, QueueRecord> queues;  // by name
+  std::vector<QueueRecord*> queue_order;      // larger priority first, then by name
+  std::set<std::pair<absl::Time, ObjectKey>> resting;
+  std::map<std::string, std::set<ObjectKey>> unmapped;             // queue that is missing ("": none named) -> units
+  std::set<ObjectKey> unplaced;                                    // unmapped, invalid, inactive
+  std::map<std::string, std::map<ObjectKey, UnitEntry*>> holders;  // quota -> units that hold some of it
+  std::map<std::pair<std::string, std::string>, int64_t> units_by_type;  // (namespace, job kind)
+
+  // To be told in the next cycle.
+  std::set<ObjectKey> untold;         // unplaced units
+  std::set<ObjectKey> to_tell_again;  // units whose message was lost
+  std::vector<Decision> notices;      // events on queues and quotas
+
+  std::map<std::string, QueueWrite> queue_writes;
+  std::set<std::string> told_conflicts;  // UIDs of shadowed quotas
+  bool queues_to_reconcile = true;
+  std::optional<absl::Time> reconcile_at;  // a queue write is to be tried again
+
+  std::set<ListedKind> listed;
+  std::string epoch;  // empty: does not lead
+  uint64_t revision = 0;
+  bool changed = true;
+  bool more_to_ask = false;  // the last cycle stopped at its limit
+  int64_t asked = 0;
+  std::vector<Core::AskCount> last_cycle;
+
+  // Parts of the last picture.
+  std::map<ObjectKey, std::shared_ptr<const QuotaSnapshot>> quota_pictures;
+  std::set<std::string> changed_quotas;
+  bool quotas_listed_anew = true;
+  std::shared_ptr<const std::vector<UnitSnapshot>> unplaced_picture;
+  std::shared_ptr<const std::map<std::pair<std::string, std::string>, int64_t>> type_picture;
+};
+
+// Whether the difference between two values of one unit matters to the scheduler.
+bool SameClaim(const QueueUnit& a, const QueueUnit& b);
+// Whether any admission grants any replicas.
+bool HasAdmission(const QueueUnit& unit);
+
+}  // namespace kq::scheduler
+
+#endif  // SERVICES_SCHEDULER_CORE_CORE_STATE_H_

@@ -1,0 +1,113 @@
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/scheduler/core/core_state.h"
+
+namespace kq::scheduler {
+namespace {
+
+UnitSnapshot UnitPicture(const UnitEntry& entry, int64_t position) {
+  UnitSnapshot picture;
+  picture.unit = entry.unit;
+  picture.place = entry.place;
+  picture.position = position;
+  picture.why = entry.why;
+  picture.since = entry.since;
+  picture.retry_at = entry.retry_at;
+  picture.attempts = entry.attempts;
+  return picture;
+}
+
+}  // namespace
+
+std::shared_ptr<const Snapshot> CoreState::TakeSnapshot(absl::Time now) {
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->epoch = epoch;
+  snapshot->revision = ++revision;
+  snapshot->as_of = now;
+  snapshot->synced = listed.size() == 3;
+  snapshot->queues.reserve(queues.size());
+  for (auto& [name, record] : queues) {
+    if (record.picture == nullptr) record.picture = QueuePicture(record);
+    snapshot->queues.push_back(record.picture);
+  }
+  RefreshQuotaPictures();
+  snapshot->quotas.reserve(quota_pictures.size());
+  for (const auto& [key, picture] : quota_pictures) snapshot->quotas.push_back(picture);
+  if (unplaced_picture == nullptr) {
+    auto units = std::make_shared<std::vector<UnitSnapshot>>();
+    for (const ObjectKey& key : unplaced) units->push_back(UnitPicture(*table.Find(key), 0));
+    unplaced_picture = std::move(units);
+  }
+  snapshot->unplaced = unplaced_picture;
+  if (type_picture == nullptr)
+    type_picture = std::make_shared<const std::map<std::pair<std::string, std::string>, int64_t>>(units_by_type);
+  snapshot->units_by_type = type_picture;
+  changed = false;
+  return snapshot;
+}
+
+std::shared_ptr<const QueueSnapshot> CoreState::QueuePicture(const QueueRecord& record) {
+  auto picture = std::make_shared<QueueSnapshot>();
+  picture->queue = record.object;
+  picture->assumed = record.assumed;
+  picture->trouble = record.trouble;
+  picture->waiting.reserve(record.pending.Size());
+  for (const UnitEntry* entry : record.pending.Line()) {
+    picture->waiting.push_back(UnitPicture(*entry, static_cast<int64_t>(picture->waiting.size()) + 1));
+    if (entry->place == Place::kReady) ++picture->ready;
+    if (entry->place == Place::kResting) ++picture->resting;
+    if (entry->place == Place::kParked) ++picture->parked;
+  }
+  return picture;
+}
+
+void CoreState::RefreshQuotaPictures() {
+  const std::set<std::string> books_changed = ledger.TakeChanged();
+  changed_quotas.insert(books_changed.begin(), books_changed.end());
+  if (quotas_listed_anew) {
+    // Quotas came or went, or were shadowed: every one is looked at.
+    std::map<ObjectKey, std::shared_ptr<const QuotaSnapshot>> anew;
+    for (const Quota* quota : ledger.Active()) anew[quota->key] = QuotaPicture(*quota, /*shadowed=*/false);
+    for (const Quota* quota : ledger.Shadowed()) anew[quota->key] = QuotaPicture(*quota, /*shadowed=*/true);
+    quota_pictures = std::move(anew);
+    quotas_listed_anew = false;
+  } else {
+    for (const std::string& name : changed_quotas) {
+      if (const Quota* quota = ledger.Find(name); quota != nullptr)
+        quota_pictures[quota->key] = QuotaPicture(*quota, false);
+    }
+  }
+  changed_quotas.clear();
+}
+
+std::shared_ptr<const QuotaSnapshot> CoreState::QuotaPicture(const Quota& quota, bool shadowed) {
+  auto picture = std::make_shared<QuotaSnapshot>();
+  picture->quota = quota;
+  if (shadowed) {
+    picture->trouble =
+        absl::StrCat("not in force: ", ledger.Find(quota.key.name)->key.ToString(), " has the same name and is older");
+    return picture;
+  }
+  QuotaLedger::Books books = *ledger.BooksOf(quota.key.name);
+  picture->used = std::move(books.used);
+  picture->self_used = std::move(books.self_used);
+  picture->children_used = picture->used - picture->self_used;
+  picture->guaranteed_used = std::move(books.guaranteed_used);
+  picture->self_guaranteed_used = std::move(books.self_guaranteed_used);
+  picture->children_guaranteed_used = picture->guaranteed_used;
+  picture->children_guaranteed_used.SubtractOrZero(picture->self_guaranteed_used);
+  picture->children = std::move(books.children);
+  if (!books.trouble.ok()) picture->trouble = RefusalSentence(books.trouble.refusal);
+  const auto charged = holders.find(quota.key.name);
+  if (charged == holders.end()) return picture;
+  picture->charged.reserve(charged->second.size());
+  for (const auto& [key, entry] : charged->second) picture->charged.push_back(UnitPicture(*entry, 0));
+  return picture;
+}
+
+}  // namespace kq::scheduler

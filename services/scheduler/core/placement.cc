@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/scheduler/core/core_state.h"
+
+namespace kq::scheduler {
+namespace {
+
+RefusalDetail Because(Refusal refusal, std::string quota = "", std::string text = "") {
+  RefusalDetail why;
+  why.refusal = refusal;
+  why.quota = std::move(quota);
+  why.text = std::move(text);
+  return why;
+}
+
+bool AsksForMore(const Resources& need) {
+  return std::any_of(need.begin(), need.end(), [](const Resources::Entry& entry) { return entry.amount > 0; });
+}
+
+// When the unit began to wait: at its creation, or when it was last put back.
+absl::Time WaitsSince(const QueueUnit& unit) {
+  if (unit.last_allocate == absl::InfinitePast()) return unit.created;
+  return std::max(unit.last_allocate, unit.last_update);
+}
+
+}  // namespace
+
+bool HasAdmission(const QueueUnit& unit) {
+  return std::any_of(unit.admissions.begin(), unit.admissions.end(),
+                     [](const Admission& admission) { return admission.replicas > 0; });
+}
+
+bool SameClaim(const QueueUnit& a, const QueueUnit& b) {
+  return a.uid == b.uid && a.quota == b.quota && a.priority == b.priority && a.created == b.created &&
+         a.active == b.active && a.phase == b.phase && a.invalid == b.invalid && a.resource == b.resource &&
+         a.pod_sets == b.pod_sets && a.admissions == b.admissions;
+}
+
+void CoreState::Place(UnitEntry* entry, absl::Time now) {
+  const QueueUnit& unit = *entry->unit;
+  const Resources held = Held(unit);
+  const bool holds = HoldsQuota(unit.phase) || HasAdmission(unit);
+  if (!IsFinished(unit.phase) && holds) {
+    Hold(entry, held);
+  } else {
+    ledger.Refund(unit.key);
+  }
+  if (IsFinished(unit.phase)) return SetPlace(entry, Place::kFinished, {}, now);
+  if (!unit.invalid.empty())
+    return SetPlace(entry, Place::kInvalid, Because(Refusal::kUnitInvalid, "", unit.invalid), now);
+  if (HoldsQuota(unit.phase)) {
+    // Admitted, in whole or in part: the rest waits like any other claim.
+    const bool waits_for_rest =
+        unit.active && unit.phase != Phase::kReserved && HasAdmission(unit) && AsksForMore(Need(unit));
+    if (!waits_for_rest) return SetPlace(entry, Place::kAdmitted, {}, now);
+    return PlaceWaiting(entry, now);
+  }
+  if (HasAdmission(unit)) return SetPlace(entry, Place::kDraining, {}, now);
+  if (!unit.active) return SetPlace(entry, Place::kInactive, Because(Refusal::kInactive), now);
+  if (!IsWaiting(unit.phase)) {
+    // Backoff or a failed reservation: the controllers put it back to Enqueued.
+    return SetPlace(entry, Place::kInactive, Because(Refusal::kInactive, "", std::string(PhaseName(unit.phase))), now);
+  }
+  PlaceWaiting(entry, now);
+}
+
+void CoreState::PlaceWaiting(UnitEntry* entry, absl::Time now) {
+  const QueueUnit& unit = *entry->unit;
+  const std::optional<std::string> name = options.selector->QueueFor(unit);
+  entry->queue = name.value_or("");
+  QueueRecord* record = RecordOf(entry->queue);
+  if (record == nullptr) {
+    const bool named = name.has_value();
+    unmapped[entry->queue].insert(unit.key);
+    return SetPlace(
+        entry, Place::kUnmapped,
+        named ? Because(Refusal::kQueueNotFound, *name, unit.key.ToString()) : Because(Refusal::kNoQuotaLabel), now);
+  }
+  entry->since = WaitsSince(unit);
+  record->pending.Add(entry);
+  record->picture = nullptr;
+}
+
+void CoreState::SetPlace(UnitEntry* entry, kq::scheduler::Place place, const RefusalDetail& why, absl::Time now) {
+  if (entry->place != place) entry->since = now;
+  entry->place = place;
+  const ObjectKey& key = entry->unit->key;
+  if (why.refusal == Refusal::kNone) {
+    entry->why = nullptr;
+    entry->told = nullptr;
+  } else {
+    entry->why = std::make_shared<const RefusalDetail>(why);
+    unplaced.insert(key);
+    // Whoever made it inactive has said so on the object.
+    if (place != Place::kInactive) untold.insert(key);
+    unplaced_picture = nullptr;
+  }
+  MarkChanged(*entry);
+}
+
+void CoreState::Unlink(UnitEntry* entry) {
+  const ObjectKey& key = entry->unit->key;
+  MarkChanged(*entry);
+  if (entry->lined != nullptr) {
+    if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
+      record->pending.Remove(entry);
+      record->picture = nullptr;
+    }
+    entry->lined = nullptr;
+  }
+  lot.Unpark(entry);
+  resting.erase({entry->retry_at, key});
+  entry->retry_at = absl::InfinitePast();
+  if (unplaced.erase(key) > 0) unplaced_picture = nullptr;
+  untold.erase(key);
+  if (const auto missing = unmapped.find(entry->queue); missing != unmapped.end()) {
+    missing->second.erase(key);
+    if (missing->second.empty()) unmapped.erase(missing);
+  }
+  LetGo(entry);
+}
+
+void CoreState::Hold(UnitEntry* entry, const Resources& amount) {
+  const QueueUnit& unit = *entry->unit;
+  ledger.Charge(unit.key, unit.quota, amount);
+  entry->held_under = unit.quota;
+  holders[unit.quota][unit.key] = entry;
+  changed_quotas.insert(unit.quota);
+}
+
+void CoreState::LetGo(UnitEntry* entry) {
+  if (!entry->held_under.has_value()) return;
+  const auto of_quota = holders.find(*entry->held_under);
+  of_quota->second.erase(entry->unit->key);
+  if (of_quota->second.empty()) holders.erase(of_quota);
+  changed_quotas.insert(*entry->held_under);
+  entry->held_under.reset();
+}
+
+void CoreState::Refresh(UnitEntry* entry, const QueueUnit& before) {
+  MarkChanged(*entry);
+  if (entry->lined != nullptr) {
+    if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) record->picture = nullptr;
+  }
+  if (unplaced.contains(entry->unit->key)) unplaced_picture = nullptr;
+  const bool rests_for_conflict = entry->place == Place::kResting && entry->unit->version > before.version;
+  if (rests_for_conflict) MakeReady(entry);
+  // Our message may have been lost; Tell finds out.
+  if (entry->told != nullptr && entry->unit->version > entry->told_version) to_tell_again.insert(entry->unit->key);
+}
+
+void CoreState::Rest(UnitEntry* entry, const absl::Status& status, absl::Time now) {
+  QueueRecord* record = RecordOf(entry->queue);
+  const int doublings = std::min(entry->failed_writes++, 10);
+  record->pending.LeaveReady(entry);
+  entry->why = std::make_shared<const RefusalDetail>(Because(Refusal::kWriteFailed, "", std::string(status.message())));
+  entry->place = Place::kResting;
+  entry->retry_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
+  resting.insert({entry->retry_at, entry->unit->key});
+}
+
+void CoreState::MakeReady(UnitEntry* entry) {
+  lot.Unpark(entry);
+  resting.erase({entry->retry_at, entry->unit->key});
+  entry->retry_at = absl::InfinitePast();
+  if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
+    record->pending.MakeReady(entry);
+    record->picture = nullptr;
+  }
+}
+
+void CoreState::Forget(const ObjectKey& key, uint64_t version) {
+  UnitEntry* entry = table.Find(key);
+  if (entry->place == Place::kAssumed) {
+    if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
+      --record->assumed;
+      record->picture = nullptr;
+    }
+  }
+  Unlink(entry);
+  ledger.Refund(key);
+  CountType(*entry->unit, -1);
+  to_tell_again.erase(key);
+  table.Forget(key, version);
+  changed = true;
+}
+
+void CoreState::CountType(const QueueUnit& unit, int64_t by) {
+  const std::pair<std::string, std::string> type(unit.key.ns, unit.consumer.kind);
+  int64_t& count = units_by_type[type];
+  count += by;
+  if (count == 0) units_by_type.erase(type);
+  type_picture = nullptr;
+}
+
+void CoreState::MarkChanged(const UnitEntry& entry) {
+  changed = true;
+  if (entry.held_under.has_value()) changed_quotas.insert(*entry.held_under);
+}
+
+QueueRecord* CoreState::RecordOf(const std::string& name) {
+  const auto found = queues.find(name);
+  return found == queues.end() ? nullptr : &found->second;
+}
+
+}  // namespace kq::scheduler

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/scheduler/core/core_state.h"
+
+namespace kq::scheduler {
+namespace {
+
+constexpr int32_t kNewQueuePriority = 1000;
+constexpr absl::string_view kDefaultPolicy = "Priority";
+
+std::optional<PendingQueue::Policy> PolicyFromName(absl::string_view name) {
+  if (name.empty() || name == "Priority") return PendingQueue::Policy::kPriority;
+  if (name == "Block") return PendingQueue::Policy::kBlock;
+  return std::nullopt;
+}
+
+// The policy of a Queue that is made for this quota.
+std::string PolicyFor(const Quota& quota) {
+  const bool known = !quota.queue_policy.empty() && PolicyFromName(quota.queue_policy).has_value();
+  return known ? quota.queue_policy : std::string(kDefaultPolicy);
+}
+
+Notify AboutQueue(const Queue& queue, std::string message) {
+  return Notify{.kind = Notify::Kind::kQueue,
+                .object = queue.key,
+                .uid = queue.uid,
+                .reason = "AddQueueFail",
+                .message = std::move(message)};
+}
+
+}  // namespace
+
+void CoreState::SortQueues() {
+  queue_order.clear();
+  for (auto& [name, record] : queues) queue_order.push_back(&record);
+  std::stable_sort(queue_order.begin(), queue_order.end(),
+                   [](const QueueRecord* a, const QueueRecord* b) { return a->object.priority > b->object.priority; });
+}
+
+void CoreState::Configure(QueueRecord* record, bool is_new) {
+  const Queue& queue = record->object;
+  const bool had_policy = !is_new && record->unusable.refusal != Refusal::kPolicyUnsupported;
+  record->unusable = RefusalDetail{};
+  record->unusable.quota = queue.key.name;
+  record->trouble.clear();
+  const std::optional<PendingQueue::Policy> policy = PolicyFromName(queue.policy);
+  if (policy.has_value()) {
+    // Everybody is placed anew by the caller, so nobody stays behind a head of before.
+    record->pending.SetPolicy(*policy);
+  } else if (had_policy) {
+    record->trouble = absl::StrCat("policy \"", queue.policy, "\" is not supported; the one before it stays in force");
+  } else {
+    record->unusable.refusal = Refusal::kPolicyUnsupported;
+    record->unusable.text = absl::StrCat("\"", queue.policy, "\"");
+  }
+  if (!queue.admission_checks.empty()) {
+    record->unusable.refusal = Refusal::kChecksUnsupported;
+    record->unusable.text = absl::StrJoin(queue.admission_checks, ", ");
+  }
+  if (!queue.invalid.empty()) record->trouble = absl::StrCat("invalid: ", queue.invalid);
+  if (record->unusable.refusal != Refusal::kNone) record->trouble = RefusalSentence(record->unusable);
+  if (!record->trouble.empty()) notices.push_back(AboutQueue(queue, record->trouble));
+}
+
+void CoreState::ReconcileQueues(absl::Time now, std::vector<Decision>* decisions) {
+  if (reconcile_at.has_value() && *reconcile_at <= now) queues_to_reconcile = true;
+  if (!queues_to_reconcile) return;
+  queues_to_reconcile = false;
+  reconcile_at.reset();
+  CreateMissingQueues(now, decisions);
+  CarryPolicies(now, decisions);
+  DeleteOrphans(now, decisions);
+  TellConflicts(decisions);
+}
+
+bool CoreState::MayWriteQueue(const std::string& name, absl::Time now) {
+  const auto write = queue_writes.find(name);
+  if (write == queue_writes.end()) return true;
+  if (write->second.on_its_way) return false;
+  if (write->second.retry_at <= now) return true;
+  reconcile_at = std::min(reconcile_at.value_or(absl::InfiniteFuture()), write->second.retry_at);
+  return false;
+}
+
+void CoreState::CreateMissingQueues(absl::Time now, std::vector<Decision>* decisions) {
+  for (const Quota* quota : ledger.Active()) {
+    const std::string& name = quota->key.name;
+    if (queues.contains(name) || !MayWriteQueue(name, now)) continue;
+    CreateQueue create;
+    create.queue.key = ObjectKey{std::string(kQueueNamespace), name};
+    create.queue.policy = PolicyFor(*quota);
+    create.queue.priority = kNewQueuePriority;
+    create.queue.created_by_us = true;
+    create.queue.carried_policy = quota->queue_policy;
+    create.annotations = quota->queue_annotations;
+    create.parent_quota = quota->parent;
+    queue_writes[name].on_its_way = true;
+    decisions->push_back(std::move(create));
+    if (!quota->queue_policy.empty() && PolicyFor(*quota) != quota->queue_policy) {
+      decisions->push_back(
+          Notify{.kind = Notify::Kind::kQuota,
+                 .object = quota->key,
+                 .uid = quota->uid,
+                 .reason = "UnsupportedQueuePolicy",
+                 .message = absl::StrCat("queue policy \"", quota->queue_policy,
+                                         "\" is not supported; the queue is made with ", kDefaultPolicy)});
+    }
+  }
+}
+
+void CoreState::CarryPolicies(absl::Time now, std::vector<Decision>* decisions) {
+  for (const auto& [name, record] : queues) {
+    const Quota* quota = ledger.Find(name);
+    if (quota == nullptr || !record.object.created_by_us || quota->queue_policy == record.object.carried_policy)
+      continue;
+    if (!MayWriteQueue(name, now)) continue;
+    if (!quota->queue_policy.empty() && PolicyFor(*quota) != quota->queue_policy) {
+      if (!told_conflicts.insert(absl::StrCat(quota->uid, "/", quota->queue_policy)).second) continue;
+      decisions->push_back(
+          Notify{.kind = Notify::Kind::kQuota,
+                 .object = quota->key,
+                 .uid = quota->uid,
+                 .reason = "UnsupportedQueuePolicy",
+                 .message = absl::StrCat("queue policy \"", quota->queue_policy,
+                                         "\" is not supported; the queue keeps ", record.object.policy)});
+      continue;
+    }
+    queue_writes[name].on_its_way = true;
+    decisions->push_back(UpdateQueue{.queue = record.object.key,
+                                     .uid = record.object.uid,
+                                     .version = record.object.version,
+                                     .policy = PolicyFor(*quota),
+                                     .carried_policy = quota->queue_policy});
+  }
+}
+
+void CoreState::DeleteOrphans(absl::Time now, std::vector<Decision>* decisions) {
+  for (const auto& [name, record] : queues) {
+    if (!record.object.created_by_us || ledger.Has(name)) continue;
+    if (holders.contains(name)) {
+      queues_to_reconcile = true;  // looked at again when the last of them is gone
+      continue;
+    }
+    if (!MayWriteQueue(name, now)) continue;
+    queue_writes[name].on_its_way = true;
+    decisions->push_back(
+        DeleteQueue{.queue = record.object.key, .uid = record.object.uid, .version = record.object.version});
+  }
+}
+
+void CoreState::TellConflicts(std::vector<Decision>* decisions) {
+  for (const Quota* quota : ledger.Shadowed()) {
+    if (!told_conflicts.insert(quota->uid).second) continue;
+    const Quota* active = ledger.Find(quota->key.name);
+    decisions->push_back(
+        Notify{.kind = Notify::Kind::kQuota,
+               .object = quota->key,
+               .uid = quota->uid,
+               .reason = "QuotaNameConflict",
+               .message = absl::StrCat("not in force: ", active->key.ToString(), " has the same name and is older")});
+  }
+}
+
+}  // namespace kq::scheduler
