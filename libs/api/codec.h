@@ -17,8 +17,15 @@
 // JSON objects of the API server <-> the plain values.
 //
 // Parsing never loses an object: one that cannot be understood comes back with
-// what could be read and `invalid` set to the field path and the reason. Only
-// metadata without a name is an error.
+// what could be read and `invalid` set to the field path and the reason; several
+// are joined by "; ", many are counted. Only metadata without a name is an error
+// (kInvalidArgument). Of lists that are too long (kMaxPodSets, kMaxAdmissions,
+// kMaxConditions, 64 resources) the beginning is read.
+//
+// Labels with an empty value count as absent. Resource names are canonical
+// (requests.nvidia.com/gpu is nvidia.com/gpu); two spellings with different
+// amounts are invalid. Fields that are not understood are not looked at, and
+// merge patches leave them alone.
 namespace kq {
 
 absl::StatusOr<QueueUnit> ParseQueueUnit(const Json& object);
@@ -27,8 +34,9 @@ absl::StatusOr<Quota> ParseQuota(const Json& object);
 
 // What one pod of this template will request: container requests, defaulted from
 // limits as the API server does it; per resource the larger of the containers'
-// sum with all sidecars and each init container with the sidecars before it;
-// plus overhead. Pod-level resources (spec.resources) win where they are given.
+// sum with all sidecars and each init container with the sidecars before it.
+// Pod-level requests (spec.resources) win where they are given, pod-level limits
+// count where nothing else is. Overhead comes on top.
 // `path` is where the template is, for errors.
 absl::StatusOr<Resources> PodRequest(const Json& pod_template, absl::string_view path);
 
@@ -39,7 +47,9 @@ absl::StatusOr<Resources> ParseResourceList(const Json& list, absl::string_view 
 Json ResourceListJson(const Resources& resources);
 
 // The changes to a QueueUnit's status as a merge patch, without metadata. Only
-// the fields that are set are in it.
+// the fields that are set are in it. Lists are replaced as a whole: they are the
+// only place where fields of later versions, inside their entries, are lost. A
+// time of InfinitePast takes the field away.
 struct UnitStatusChange {
   std::optional<Phase> phase;
   std::optional<std::string> message;

@@ -62,6 +62,18 @@ bool AsksForNothing(const QueueUnit& unit) {
   return IsFinished(unit.phase) || HoldsByPhase(unit) || AdmittedAsWhole(unit);
 }
 
+// The longest message that the API server takes in a condition is 32768
+// characters. This many bytes say enough.
+constexpr size_t kMaxMessageBytes = 4096;
+
+// The beginning of `text`, never half a character.
+std::string Shortened(absl::string_view text) {
+  if (text.size() <= kMaxMessageBytes) return std::string(text);
+  size_t end = kMaxMessageBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 // Conditions while they are edited.
 class ConditionList {
  public:
@@ -78,7 +90,7 @@ class ConditionList {
     if (condition->status != text) condition->last_transition = now_;
     condition->status = std::string(text);
     condition->reason = std::string(reason);
-    condition->message = std::string(message);
+    condition->message = Shortened(message);
   }
 
   // Nobody is told that something ended that never began.

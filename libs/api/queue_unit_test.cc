@@ -247,6 +247,14 @@ TEST_CASE("the texts of conditions", "[queue_unit][conditions]") {
   CHECK(ConditionsFor(Phase::kSchedFailed, {}, "no node", kStart)[0].message == "no node");
 }
 
+TEST_CASE("a message that the API server would refuse is cut between characters", "[queue_unit][conditions]") {
+  std::string umlauts;
+  for (int i = 0; i < 40000; ++i) umlauts += "ä";
+  const std::string message = ConditionsFor(Phase::kFailed, {}, "x" + umlauts, kStart)[0].message;
+  CHECK(message.size() < 4200);
+  CHECK_THAT(message, Catch::EndsWith("ä..."));
+}
+
 TEST_CASE("requeued after an eviction: what was there turns false", "[queue_unit][conditions]") {
   const auto evicted = ConditionsFor(Phase::kTimeoutBackoff, {}, "too slow", kStart);
   CHECK(Briefs(ConditionsFor(Phase::kEnqueued, evicted, "", kLater)) ==
