@@ -1,6 +1,7 @@
 #ifndef LIBS_HTTP_HTTP_SERVER_H_
 #define LIBS_HTTP_HTTP_SERVER_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,21 +13,22 @@
 namespace kq {
 
 struct HttpServerOptions {
-  std::string address = "127.0.0.1";
-  int port = 0;  // 0: any free one; see HttpServer::port
+  std::string address = "127.0.0.1";  // IPv4 or IPv6 address; "::" and "0.0.0.0" are all of the machine
+  int port = 0;                       // 0: any free one; see HttpServer::port
   // TLS if a certificate is given. The files are read again when they change.
   std::string certificate_file;
   std::string key_file;
   // Asks clients for a certificate of this authority. Whether one without it may
   // pass is for the handler: HttpPeer says who came.
   std::string client_ca_file;
-  int threads = 2;
+  int threads = 2;             // that run `handle`; one more moves the bytes
   int connection_limit = 256;  // more are answered 503 and closed
   size_t header_limit_bytes = 16 << 10;
   size_t body_limit_bytes = 1 << 20;
-  absl::Duration header_timeout = absl::Seconds(10);
+  absl::Duration header_timeout = absl::Seconds(10);  // the TLS handshake; a header from its first byte on
+  absl::Duration body_timeout = absl::Seconds(30);
   absl::Duration idle_timeout = absl::Minutes(2);
-  absl::Duration write_timeout = absl::Seconds(30);
+  absl::Duration write_timeout = absl::Seconds(30);  // of an answer, or of each part of a chunked one
 };
 
 // Who is at the other end.
@@ -39,16 +41,25 @@ using HttpHandle = std::function<HttpResponse(const HttpRequest&, const HttpPeer
 
 // HTTP/1.1, keep-alive. Calls `handle` from its own threads, several at once.
 // Answers by itself: 400 malformed, 413 body over the limit, 431 header over the
-// limit, 408 too slow, 500 when `handle` throws, 503 too many connections.
+// limit, 408 too slow, 500 when `handle` throws or gives an answer that cannot be
+// sent, 501 a transfer encoding other than chunked, 503 too many connections.
+// Answers to HEAD go out without their body. Thread-safe.
+//
+// A changed certificate counts from the next connection on; connections that are
+// open keep theirs. Files that do not fit each other (half of them written) are
+// logged, and the last good ones stay in use.
 class HttpServer {
  public:
   virtual ~HttpServer() = default;  // as Stop(zero)
   virtual int port() const = 0;
-  // Stops accepting, lets running requests finish until `grace` has passed, closes.
+  // Stops accepting, closes idle connections, lets running requests finish until
+  // `grace` has passed, closes the rest. Returns when no thread runs `handle` any
+  // more, so what it uses may be destroyed after.
   virtual void Stop(absl::Duration grace) = 0;
 };
 
-// kInvalidArgument: bad certificate files; kUnavailable: the address is in use.
+// kInvalidArgument: bad certificate files, address or limit; kUnavailable: the
+// address is in use.
 absl::StatusOr<std::unique_ptr<HttpServer>> StartHttpServer(HttpServerOptions options, HttpHandle handle);
 
 }  // namespace kq
