@@ -1,12 +1,10 @@
 #include "libs/kube/kube_status.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <optional>
-#include <utility>
+#include <string>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,10 +13,9 @@
 namespace kq {
 namespace {
 
-constexpr char kCausesUrl[] = "kq/kube.FieldCauses";
 constexpr absl::Duration kLongestRetryAfter = absl::Hours(1);
 constexpr size_t kQuotedBytes = 300;
-constexpr size_t kCauseLimit = 100;
+constexpr size_t kCauseLimit = 20;
 
 // A refusal, from whichever of answer and watch event it came.
 struct Refusal {
@@ -26,6 +23,7 @@ struct Refusal {
   int code = 0;
   std::string reason;
   std::string message;
+  bool of_uid = false;  // among its causes is one about metadata.uid
 };
 
 // 503 answers that the API server gives before it looks at the request.
@@ -63,6 +61,8 @@ absl::StatusCode CodeOf(const Refusal& refusal) {
       return absl::StatusCode::kNotFound;
     case 409:
       return CodeOfConflict(refusal);
+    case 422:
+      return refusal.of_uid ? absl::StatusCode::kAborted : absl::StatusCode::kInvalidArgument;
     case 429:
       return absl::StatusCode::kUnavailable;
     default:
@@ -74,9 +74,26 @@ absl::StatusCode CodeOf(const Refusal& refusal) {
   return absl::StatusCode::kUnknown;
 }
 
+// Reads details.causes: what the message does not say already is added to it.
+void ReadCauses(const Json& body, Refusal* refusal) {
+  const Json* const causes = Find(body, {"details", "causes"});
+  if (causes == nullptr || !causes->is_array()) return;
+  size_t read = 0;
+  for (const Json& cause : causes->get_array()) {
+    const std::string field = StringAt(cause, {"field"});
+    if (field.empty()) continue;
+    refusal->of_uid = refusal->of_uid || field == "metadata.uid";
+    if (absl::StrContains(refusal->message, field)) continue;
+    if (++read > kCauseLimit) return;
+    absl::StrAppend(&refusal->message, "; ", field, ": ", StringAt(cause, {"message"}));
+  }
+}
+
 // A body that is no Status: its beginning, on one line.
 std::string Quoted(absl::string_view what, int code, absl::string_view body) {
   std::string text(absl::StripAsciiWhitespace(body.substr(0, kQuotedBytes)));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return absl::ascii_iscntrl(c); }, ' ');
   absl::RemoveExtraAsciiWhitespace(&text);
   std::string out = absl::StrCat(what, ": HTTP ", code, " ", ReasonPhrase(code));
   if (!text.empty()) absl::StrAppend(&out, ": ", text);
@@ -101,13 +118,9 @@ std::optional<absl::Duration> BodyDelay(const Json& body) {
   return absl::Seconds(seconds->get_int64());
 }
 
-void Attach(const Json& body, std::optional<absl::Duration> delay, absl::Status* status) {
+void AttachDelay(const Json& body, std::optional<absl::Duration> delay, absl::Status* status) {
   if (!delay.has_value()) delay = BodyDelay(body);
   if (delay.has_value()) SetRetryAfter(status, std::clamp(*delay, absl::ZeroDuration(), kLongestRetryAfter));
-  const Json* const causes = Find(body, {"details", "causes"});
-  if (causes != nullptr && causes->is_array() && !causes->get_array().empty()) {
-    status->SetPayload(kCausesUrl, absl::Cord(JsonText(*causes)));
-  }
 }
 
 bool IsStatusObject(const Json& body) { return StringAt(body, {"kind"}) == "Status"; }
@@ -115,19 +128,20 @@ bool IsStatusObject(const Json& body) { return StringAt(body, {"kind"}) == "Stat
 }  // namespace
 
 absl::Status StatusOfAnswer(CallKind kind, absl::string_view what, const HttpResponse& answer, absl::Time now) {
-  Refusal refusal{kind, answer.code, "", ""};
+  Refusal refusal{kind, answer.code, "", "", false};
   const absl::StatusOr<Json> parsed = ParseJson(answer.body);
   const Json body = parsed.ok() && IsStatusObject(*parsed) ? *parsed : Json();
   refusal.reason = StringAt(body, {"reason"});
   refusal.message = StringAt(body, {"message"});
   if (refusal.message.empty()) refusal.message = Quoted(what, answer.code, body.is_null() ? answer.body : "");
+  ReadCauses(body, &refusal);
   absl::Status status(CodeOf(refusal), refusal.message);
-  Attach(body, HeaderDelay(answer.headers, now), &status);
+  AttachDelay(body, HeaderDelay(answer.headers, now), &status);
   return status;
 }
 
 absl::Status StatusOfWatchError(const Json& object) {
-  Refusal refusal{CallKind::kRead, 500, StringAt(object, {"reason"}), StringAt(object, {"message"})};
+  Refusal refusal{CallKind::kRead, 500, StringAt(object, {"reason"}), StringAt(object, {"message"}), false};
   const Json* const code = Find(object, {"code"});
   if (code != nullptr && code->is_int64()) refusal.code = static_cast<int>(code->get_int64());
   if (refusal.message.empty()) refusal.message = Quoted("the watch ended", refusal.code, "");
@@ -136,21 +150,8 @@ absl::Status StatusOfWatchError(const Json& object) {
   if (told == absl::StatusCode::kInvalidArgument || told == absl::StatusCode::kAborted)
     told = absl::StatusCode::kUnavailable;
   absl::Status status(told, refusal.message);
-  Attach(object, std::nullopt, &status);
+  AttachDelay(object, std::nullopt, &status);
   return status;
-}
-
-std::vector<FieldCause> FieldCauses(const absl::Status& status) {
-  std::vector<FieldCause> out;
-  const absl::optional<absl::Cord> payload = status.GetPayload(kCausesUrl);
-  if (!payload.has_value()) return out;
-  const absl::StatusOr<Json> causes = ParseJson(std::string(*payload));
-  if (!causes.ok() || !causes->is_array()) return out;
-  for (const Json& cause : causes->get_array()) {
-    if (out.size() == kCauseLimit) break;
-    out.push_back({StringAt(cause, {"field"}), StringAt(cause, {"reason"}), StringAt(cause, {"message"})});
-  }
-  return out;
 }
 
 }  // namespace kq

@@ -111,18 +111,21 @@ TEST_CASE("Retry-After comes in seconds, as a date, or in the body") {
   CHECK(RetryAfter(StatusOfAnswer(CallKind::kWrite, "", answer, kNow)) == c.want);
 }
 
-TEST_CASE("causes keep their field paths") {
-  const absl::Status status = StatusOfAnswer(
-      CallKind::kCreate, "",
-      Answer(422, R"({"kind":"Status","message":"Job.batch \"x\" is invalid","reason":"Invalid","code":422,
-        "details":{"causes":[{"reason":"FieldValueRequired","message":"Required value","field":"spec.template"},
-                             {"reason":"FieldValueInvalid","message":"must be >= 0","field":"spec.parallelism"}]}})"),
-      kNow);
-  CHECK(status.message() == "Job.batch \"x\" is invalid");
-  CHECK(FieldCauses(status) == std::vector<FieldCause>{{"spec.template", "FieldValueRequired", "Required value"},
-                                                       {"spec.parallelism", "FieldValueInvalid", "must be >= 0"}});
-  CHECK(FieldCauses(absl::InternalError("x")).empty());
-  CHECK(FieldCauses(StatusOfAnswer(CallKind::kCreate, "", Answer(422), kNow)).empty());
+TEST_CASE("causes that the message leaves out come after it with their field paths") {
+  const char body[] = R"({"kind":"Status","message":"Job.batch \"x\" is invalid: spec.template: Required value",
+    "reason":"Invalid","code":422,
+    "details":{"causes":[{"reason":"FieldValueRequired","message":"Required value","field":"spec.template"},
+                         {"reason":"FieldValueInvalid","message":"must be >= 0","field":"spec.parallelism"},
+                         {"reason":"NamespaceTerminating"}]}})";
+  const absl::Status status = StatusOfAnswer(CallKind::kCreate, "", Answer(422, body), kNow);
+  CHECK(status == absl::InvalidArgumentError(
+                      "Job.batch \"x\" is invalid: spec.template: Required value; spec.parallelism: must be >= 0"));
+}
+
+TEST_CASE("a patch that names the uid of an object that is gone is a conflict") {
+  const char body[] = R"({"kind":"Status","message":"ConfigMap \"x\" is invalid: metadata.uid: field is immutable",
+    "reason":"Invalid","code":422,"details":{"causes":[{"message":"field is immutable","field":"metadata.uid"}]}})";
+  CHECK(absl::IsAborted(StatusOfAnswer(CallKind::kWrite, "", Answer(422, body), kNow)));
 }
 
 TEST_CASE("an error event of a watch ends it with a code that says how to go on") {
