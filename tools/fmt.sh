@@ -13,9 +13,10 @@ else
     while IFS= read -r -d '' f; do [ ! -e "$f" ] || printf '%s\0' "$f"; done)
 fi
 [ ${#files[@]} -gt 0 ] || exit 0
-format() { printf '%s\0' "${files[@]}" | xargs -0 -n 20 -P 2 clang-format-14 --style=file "$@"; }
-if [ -z "$check" ]; then format -i; exit; fi
-# One line a file, not one a place.
-if out=$(format --dry-run --Werror --ferror-limit=1 2>&1); then exit 0; fi
-sed -n 's/^\([^ ]*:[0-9]*\):[0-9]*: error: .*/\1: not as clang-format writes it/p' <<<"$out" | sort -u
-exit 1
+each() { printf '%s\0' "${files[@]}" | xargs -0 -P 2 "$@"; }
+if [ -z "$check" ]; then
+  each -n 20 clang-format-14 --style=file -i
+  exit
+fi
+differing=$(each -n 1 bash -c 'clang-format-14 --style=file --dry-run --Werror -- "$0" 2>/dev/null || echo "$0"' | sort)
+[ -z "$differing" ] || { sed 's/$/: not as clang-format writes it/' <<<"$differing"; exit 1; }

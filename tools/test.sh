@@ -13,8 +13,8 @@ unset KUBECONFIG
 unit=
 if [ "${1:-}" = --unit ]; then unit=1; shift; fi
 flags=(--keep_going "$@")
-# Bazel draws its progress on a terminal. Elsewhere a line now and then says how far it is.
-[ -t 2 ] || flags+=(--color=no --curses=no --show_progress_rate_limit=20)
+# Bazel draws its progress on a terminal. Elsewhere it prints a line now and then.
+[ -t 2 ] || flags+=(--config=ci)
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/koord-queue-test.XXXXXX")
 state=$scratch/cluster

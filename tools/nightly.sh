@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# What takes too long for every change:
+#   tools/nightly.sh [STAGE...]     simulation fuzz tidy sanitizers; default: all, in this order
+#   SEEDS=1000 STEPS=2000           of the simulation, from FIRST_SEED (default 1)
+#   FUZZ_SECONDS=300                of each fuzz target; its corpus is kept in ~/.cache/koord-queue/fuzz
+# Ends with 1 if a stage failed, after running the others.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+tools/setup.sh --checks || exit
+failed=()
+
+simulation() {
+  [ -e services/scheduler/sim/BUILD.bazel ] || { echo "no simulation here"; return 1; }
+  bazel run -c opt --copt=-O2 //services/scheduler/sim -- \
+    --first-seed="${FIRST_SEED:-1}" --seeds="${SEEDS:-1000}" --steps="${STEPS:-2000}"
+}
+
+fuzz() {
+  local target rc=0 corpus program
+  for target in $(bazel query --noshow_progress 'attr(tags, "\bfuzz\b", tests(//...))' 2>/dev/null); do
+    echo "== $target, ${FUZZ_SECONDS:-300} s"
+    corpus=$HOME/.cache/koord-queue/fuzz/$(tr -c 'A-Za-z0-9_\n' _ <<<"${target#//}")
+    mkdir -p "$corpus"
+    bazel build --config=fuzz "$target" || { rc=1; continue; }
+    program=bazel-bin/${target#//}
+    # -c opt and the like do not matter here: --config=fuzz builds with -O1 and the sanitizers.
+    "${program/://}" -max_total_time="${FUZZ_SECONDS:-300}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="$corpus-" "$corpus" "$(dirname "${target#//}")" || rc=1
+  done
+  return $rc
+}
+
+sanitizers() { .ci/run asan ubsan tsan; }
+tidy() { tools/tidy.sh; }
+
+for stage in "${@:-simulation fuzz tidy sanitizers}"; do
+  for one in $stage; do
+    case $one in
+      simulation | fuzz | tidy | sanitizers) ;;
+      *) echo "tools/nightly.sh: no stage '$one'" >&2; exit 2 ;;
+    esac
+    printf '\n======== %s\n' "$one"
+    "$one" || failed+=("$one")
+  done
+done
+if [ ${#failed[@]} -gt 0 ]; then echo "FAILED: ${failed[*]}"; exit 1; fi
+echo "nightly: all well"
