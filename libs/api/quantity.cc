@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <ostream>
 
 #include "absl/status/status.h"
@@ -184,7 +185,7 @@ void Quantity::RoundToNano() {
   Normalize();
 }
 
-absl::StatusOr<int64_t> Quantity::Scaled(int decimals) const {
+std::optional<int64_t> Quantity::Rounded(int decimals) const {
   std::string digits = digits_;
   const int64_t shift = exponent_ + decimals;
   if (shift < 0) {
@@ -198,9 +199,14 @@ absl::StatusOr<int64_t> Quantity::Scaled(int decimals) const {
   uint64_t magnitude = 0;
   if (!digits.empty() && (digits.size() > kMaxAmount.size() || !absl::SimpleAtoi(digits, &magnitude) ||
                           magnitude > Magnitude(std::numeric_limits<int64_t>::min()) - (negative_ ? 0 : 1))) {
-    return absl::OutOfRangeError(absl::StrCat(Quoted(ToString()), " is more than a 64-bit amount can hold"));
+    return std::nullopt;
   }
   return static_cast<int64_t>(negative_ ? uint64_t{0} - magnitude : magnitude);
+}
+
+absl::StatusOr<int64_t> Quantity::Scaled(int decimals) const {
+  if (const std::optional<int64_t> value = Rounded(decimals)) return *value;
+  return absl::OutOfRangeError(absl::StrCat(Quoted(ToString()), " is more than a 64-bit amount can hold"));
 }
 
 std::string Quantity::ToString() const {
@@ -213,7 +219,7 @@ std::string Quantity::ToString() const {
     case Format::kBinarySuffix: {
       // A fraction, and what is less than 1Ki, is printed in decimal.
       const bool small =
-          exponent_ + static_cast<int64_t>(digits_.size()) <= 4 && Magnitude(Scaled(0).value_or(0)) < 1024;
+          exponent_ + static_cast<int64_t>(digits_.size()) <= 4 && Magnitude(Rounded(0).value_or(0)) < 1024;
       return exponent_ < 0 || small ? DecimalText(Format::kDecimalSuffix) : BinaryText();
     }
   }
@@ -230,8 +236,8 @@ std::string Quantity::DecimalText(Format format) const {
 }
 
 std::string Quantity::BinaryText() const {
-  const absl::StatusOr<int64_t> value = Scaled(0);
-  uint64_t magnitude = value.ok() ? Magnitude(*value) : std::numeric_limits<int64_t>::max();
+  // The server cuts here.
+  uint64_t magnitude = Magnitude(Rounded(0).value_or(std::numeric_limits<int64_t>::max()));
   magnitude = std::min<uint64_t>(magnitude, std::numeric_limits<int64_t>::max());
   int64_t power = 0;
   for (; magnitude % 1024 == 0; magnitude /= 1024) power += 10;

@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -71,6 +72,8 @@ class Quantity {
 
   static absl::StatusOr<Suffix> ParseSuffix(absl::string_view text, absl::string_view whole);
   static const char* SuffixFor(Format format, int64_t power);
+  // As Scaled; nullopt if int64 cannot hold it.
+  std::optional<int64_t> Rounded(int decimals) const;
   // Takes zeros off both ends of digits_.
   void Normalize();
   void RoundToNano();
