@@ -16,16 +16,18 @@ simulation() {
 }
 
 fuzz() {
-  local target rc=0 corpus program
+  local target rc=0 corpus program seeds
   for target in $(bazel query --noshow_progress 'attr(tags, "\bfuzz\b", tests(//...))' 2>/dev/null); do
     echo "== $target, ${FUZZ_SECONDS:-300} s"
     corpus=$HOME/.cache/koord-queue/fuzz/$(tr -c 'A-Za-z0-9_\n' _ <<<"${target#//}")
     mkdir -p "$corpus"
     bazel build --config=fuzz "$target" || { rc=1; continue; }
     program=bazel-bin/${target#//}
-    # -c opt and the like do not matter here: --config=fuzz builds with -O1 and the sanitizers.
+    mapfile -t seeds < <(bazel query --noshow_progress "labels(data, $target)" 2>/dev/null |
+      sed 's#^//##; s#:#/#; s#/[^/]*$##' | sort -u)
+    # New inputs go to the first folder; the others are read.
     "${program/://}" -max_total_time="${FUZZ_SECONDS:-300}" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-      -artifact_prefix="$corpus-" "$corpus" "$(dirname "${target#//}")" || rc=1
+      -artifact_prefix="$corpus-" "$corpus" "${seeds[@]}" || rc=1
   done
   return $rc
 }
