@@ -15,11 +15,17 @@
 namespace kq {
 namespace {
 
-// Of one client. Guarded by State::mu.
+// Of one client. Guarded by State::mu. Shared, because a fault function may count
+// its calls and must not be copied for each.
 struct Faults {
-  FakeFaults calls;
-  FakeWatchFaults watches;
+  std::shared_ptr<FakeFaults> calls;
+  std::shared_ptr<FakeWatchFaults> watches;
 };
+
+template <typename Function>
+std::shared_ptr<Function> Share(Function function) {
+  return function ? std::make_shared<Function>(std::move(function)) : nullptr;
+}
 
 absl::Status StatusOf(const FakeFault& fault) {
   switch (fault.kind) {
@@ -125,12 +131,12 @@ class FakeKubeApi::Stream : public WatchStream {
   };
 
   FakeWatchFault Ask() {
-    FakeWatchFaults ask;
+    std::shared_ptr<FakeWatchFaults> ask;
     {
       MutexLock lock(&state_->mu);
       ask = faults_->watches;
     }
-    return ask ? ask(request_.resource) : FakeWatchFault::kNone;
+    return ask ? (*ask)(request_.resource) : FakeWatchFault::kNone;
   }
 
   absl::Status CutStatus() const {
@@ -200,11 +206,11 @@ class FakeKubeApi::Client : public KubeApi {
 
   void set_faults(FakeFaults faults) {
     MutexLock lock(&state_->mu);
-    faults_->calls = std::move(faults);
+    faults_->calls = Share(std::move(faults));
   }
   void set_watch_faults(FakeWatchFaults faults) {
     MutexLock lock(&state_->mu);
-    faults_->watches = std::move(faults);
+    faults_->watches = Share(std::move(faults));
   }
 
   absl::StatusOr<ListPage> List(const ListRequest& request) override {
@@ -252,13 +258,13 @@ class FakeKubeApi::Client : public KubeApi {
 
  private:
   FakeFault FaultOf(const FakeCall& call) {
-    FakeFaults ask;
+    std::shared_ptr<FakeFaults> ask;
     {
       MutexLock lock(&state_->mu);
       ++state_->calls[call.verb];
       ask = faults_->calls;
     }
-    return ask ? ask(call) : FakeFault();
+    return ask ? (*ask)(call) : FakeFault();
   }
 
   // Of a call that changes nothing.
@@ -299,7 +305,7 @@ void FakeKubeApi::set_faults(FakeFaults faults) { client_->set_faults(std::move(
 void FakeKubeApi::set_watch_faults(FakeWatchFaults faults) { client_->set_watch_faults(std::move(faults)); }
 
 std::unique_ptr<KubeApi> FakeKubeApi::Connect(FakeFaults faults, FakeWatchFaults watch_faults) {
-  return std::make_unique<Client>(state_.get(), Faults{std::move(faults), std::move(watch_faults)});
+  return std::make_unique<Client>(state_.get(), Faults{Share(std::move(faults)), Share(std::move(watch_faults))});
 }
 
 absl::StatusOr<ListPage> FakeKubeApi::List(const ListRequest& request) { return client_->List(request); }

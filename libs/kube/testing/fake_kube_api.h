@@ -70,13 +70,14 @@ using FakeWatchFaults = std::function<FakeWatchFault(const KubeResource&)>;
 
 struct FakeKubeApiOptions {
   const Clock* clock = nullptr;  // for creationTimestamp; required, must outlive the fake
-  FakeStoreLimits limits;
+  FakeStoreLimits limits = {};
   // Whether Next of a watch really waits for an event, for tests with threads.
   // Without it Next returns at once, for tests that step by hand.
   bool streams_wait = false;
 };
 
-// Thread-safe. Fault functions are called without a lock, from the calling thread.
+// Thread-safe. Fault functions are called without a lock, from the calling thread;
+// they may keep state of their own.
 class FakeKubeApi : public KubeApi {
  public:
   explicit FakeKubeApi(FakeKubeApiOptions options);

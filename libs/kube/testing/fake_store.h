@@ -27,9 +27,9 @@ struct FakeResource {
   // Writes to the object leave .status alone and writes to .status leave the rest;
   // metadata.generation counts the changes outside metadata and status.
   bool status_subresource = false;
-  Json default_status;  // of a new object; null: none
+  Json default_status = nullptr;  // of a new object; null: none
   // Further checks of what is about to be stored: kInvalidArgument refuses it.
-  std::function<absl::Status(const Json&)> validate;
+  std::function<absl::Status(const Json&)> validate = nullptr;
 };
 
 struct FakeStoreLimits {
