@@ -1,0 +1,97 @@
+#include "services/scheduler/runtime/scheduler_loop.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "libs/common/log.h"
+#include "services/scheduler/runtime/stopwatch.h"
+
+namespace kq::scheduler {
+
+SchedulerLoop::SchedulerLoop(SchedulerLoopOptions options, SchedulerLoopParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      last_turn_nanos_(absl::ToUnixNanos(parts_.clock->TimeNow())) {}
+
+void SchedulerLoop::RunTurn(absl::Duration wait_limit) {
+  const absl::Duration until_due = parts_.core->NextWakeup() - parts_.clock->TimeNow();
+  Turn turn;
+  turn.events = std::make_shared<const std::vector<Event>>(
+      parts_.mailbox->TakeAll(std::clamp(until_due, absl::ZeroDuration(), wait_limit)));
+  turn.now = last_now_ = std::max(last_now_, parts_.clock->TimeNow());
+
+  TurnTimes times;
+  Decide(&turn, &times);
+  if (options_.check_invariants) CheckInvariants();
+  Finish(turn, times);
+}
+
+void SchedulerLoop::Decide(Turn* turn, TurnTimes* times) {
+  Core& core = *parts_.core;
+  Stopwatch watch;
+  for (const Event& event : *turn->events) {
+    if (parts_.observer != nullptr) parts_.observer->OnEvent(event);
+    core.Apply(event, turn->now);
+  }
+  times->apply = watch.Lap();
+  if (!core.Synced()) return;  // decide nothing on half a picture
+
+  const int64_t asked_before = core.asked();
+  turn->decisions = std::make_shared<const std::vector<Decision>>(core.RunCycle(turn->now));
+  turn->cycled = true;
+  turn->asked = core.asked() - asked_before;
+  times->cycle = watch.Lap();
+
+  if (core.Changed()) {
+    std::shared_ptr<const Snapshot> snapshot = core.TakeSnapshot(turn->now);
+    const bool leads = !snapshot->epoch.empty();
+    parts_.publisher->Publish(std::move(snapshot));
+    if (leads && !leading_told_) {
+      leading_told_ = true;
+      options_.on_leading();
+    }
+  }
+  times->snapshot = watch.Lap();
+
+  for (const Decision& decision : *turn->decisions) parts_.sink->Submit(decision);
+  times->submit = watch.Lap();
+}
+
+void SchedulerLoop::Finish(const Turn& turn, const TurnTimes& times) {
+  if (parts_.observer != nullptr) parts_.observer->OnTurn(turn, times, parts_.core->last_cycle());
+  if (times.Total() > options_.turn_limit) {
+    ++slow_turns_;
+    KQ_LOG(Warning, "A turn took long",
+           {{"took", times.Total()}, {"events", turn.events->size()}, {"asked", turn.asked}, {"cycle", times.cycle}});
+  }
+  const bool happened =
+      !turn.events->empty() || turn.asked > 0 || (turn.decisions != nullptr && !turn.decisions->empty());
+  if (happened) {
+    for (TurnRecorder* recorder : parts_.recorders) recorder->Record(turn);
+  }
+  ++turns_;
+  last_turn_nanos_ = absl::ToUnixNanos(parts_.clock->TimeNow());
+}
+
+void SchedulerLoop::CheckInvariants() const {
+  const std::vector<std::string> broken = parts_.core->BrokenInvariants();
+  if (broken.empty()) return;
+  for (const std::string& invariant : broken) KQ_LOG(Error, "Invariant broken", {{"invariant", invariant}});
+  std::abort();
+}
+
+void SchedulerLoop::Run() {
+  while (!stopped_) RunTurn(options_.idle_limit);
+}
+
+void SchedulerLoop::Stop() {
+  stopped_ = true;
+  parts_.mailbox->Wake();
+}
+
+absl::Time SchedulerLoop::LastTurn() const { return absl::FromUnixNanos(last_turn_nanos_.load()); }
+
+}  // namespace kq::scheduler

@@ -1,0 +1,238 @@
+#include "services/scheduler/runtime/status_writer.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "libs/api/codec.h"
+#include "libs/common/simulated_clock.h"
+#include "libs/kube/testing/fake_kube_api.h"
+#include "services/scheduler/runtime/kinds.h"
+#include "services/scheduler/runtime/testing/small_world.h"
+#include "services/scheduler/runtime/write_fence.h"
+
+namespace kq::scheduler {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+
+struct World {
+  World() {
+    AddKinds(&api);
+    FakeResource event;
+    event.kind = "Event";
+    api.AddResource({"", "v1", "events"}, event);
+    StatusWriterParts parts;
+    parts.writes = &writes;
+    parts.queues = &queues;
+    parts.events = &events;
+    parts.mailbox = &mailbox;
+    parts.clock = &clock;
+    parts.may_write = [this] { return may_write; };
+    parts.on_admitted = [this](const QueueUnit& unit, absl::Time) { admitted.push_back(unit.key.name); };
+    writer = std::make_unique<StatusWriter>(parts);
+  }
+
+  QueueUnit Create(const std::string& name) {
+    const absl::StatusOr<Json> made = api.Create(QueueUnits(), "default", UnitObject(name, "team-a", 2));
+    REQUIRE(made.ok());
+    return *ParseQueueUnit(*made);
+  }
+  Dequeue Admit(const QueueUnit& unit) {
+    Dequeue dequeue{unit.key, unit.uid, unit.version, FullAdmissions(unit), {}, 3, kStart};
+    dequeue.conditions = ConditionsFor(Phase::kDequeued, {}, "", kStart);
+    return dequeue;
+  }
+  Requeue Refuse(const QueueUnit& unit) {
+    Requeue requeue{unit.key, unit.uid, unit.version, {}, {}, 2, kStart, true};
+    requeue.why.refusal = Refusal::kOverMax;
+    requeue.why.quota = "team-a";
+    requeue.why.resource = "cpu";
+    return requeue;
+  }
+  void Settle() {
+    for (int i = 0; i < 20; ++i) {
+      writes.Step(absl::ZeroDuration());
+      queues.Step(absl::ZeroDuration());
+      events.Step(absl::ZeroDuration());
+    }
+  }
+  QueueUnit Unit(const std::string& name) { return *ParseQueueUnit(OnServer(api, QueueUnits(), {"default", name})); }
+  // "Scheduled Normal dequeue success"
+  std::vector<std::string> Events() {
+    std::vector<std::string> texts;
+    for (const Json& event : api.Objects({"", "v1", "events"})) {
+      texts.push_back(
+          absl::StrCat(StringAt(event, {"reason"}), " ", StringAt(event, {"type"}), " ", StringAt(event, {"message"})));
+    }
+    return texts;
+  }
+  std::vector<WriteFinished> Answers() {
+    std::vector<WriteFinished> answers;
+    for (const Event& event : mailbox.TakeAll(absl::ZeroDuration())) answers.push_back(std::get<WriteFinished>(event));
+    return answers;
+  }
+
+  SimulatedClock clock{kStart};
+  FakeKubeApi api{{&clock, {}, false}};
+  bool may_write = true;
+  WriteFence fence{&api, [this] { return may_write; }};
+  EventMailbox mailbox{100};
+  WriteQueue writes{{}, &fence, &clock};
+  QueueWriter queues{&fence, &mailbox, &clock};
+  EventRecorder events{{}, &fence, &clock};
+  std::vector<std::string> admitted;
+  std::unique_ptr<StatusWriter> writer;
+};
+
+TEST_CASE("an admission is written, answered once and told when it is confirmed") {
+  World world;
+  const QueueUnit unit = world.Create("a");
+  world.writer->Submit(world.Admit(unit));
+  CHECK(world.Events().empty());
+  world.Settle();
+
+  const QueueUnit now = world.Unit("a");
+  CHECK(now.phase == Phase::kDequeued);
+  CHECK(now.message == "Dequeued because schedule successfully");
+  CHECK(now.attempts == 3);
+  CHECK(now.last_allocate == kStart);
+  CHECK(now.last_update == kStart);
+  CHECK(now.admissions == FullAdmissions(unit));
+  CHECK_FALSE(now.conditions.empty());
+
+  const std::vector<WriteFinished> answers = world.Answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].based_on == unit.version);
+  CHECK(answers[0].uid == unit.uid);
+  REQUIRE(answers[0].result.ok());
+  CHECK(answers[0].result->version == now.version);
+  CHECK(world.Events() == std::vector<std::string>{"Scheduled Normal dequeue success"});
+  CHECK(world.admitted == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("an admission that rests on an old version is not written and not told") {
+  World world;
+  const QueueUnit unit = world.Create("a");
+  REQUIRE(world.api
+              .Patch({QueueUnits(), unit.key, Subresource::kNone, PatchType::kMerge,
+                      JsonObject{{"spec", JsonObject{{"priority", 7}}}}})
+              .ok());
+  world.writer->Submit(world.Admit(unit));
+  world.Settle();
+  const std::vector<WriteFinished> answers = world.Answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(absl::IsAborted(answers[0].result.status()));
+  CHECK(world.Unit("a").phase != Phase::kDequeued);
+  CHECK(world.Events().empty());
+  CHECK(world.admitted.empty());
+}
+
+TEST_CASE("an admission whose answer was lost is found on the server and told") {
+  World world;
+  const QueueUnit unit = world.Create("a");
+  int calls = 0;
+  world.api.set_faults([&calls](const FakeCall& call) {
+    const bool first = call.verb == FakeCall::Verb::kPatch && calls++ == 0;
+    return FakeFault{first ? FakeFault::Kind::kAnswerLost : FakeFault::Kind::kNone, absl::ZeroDuration()};
+  });
+  world.writer->Submit(world.Admit(unit));
+  for (int i = 0; i < 5; ++i) {
+    world.Settle();
+    world.clock.Advance(absl::Seconds(11));
+  }
+  const std::vector<WriteFinished> answers = world.Answers();
+  REQUIRE(answers.size() == 1);
+  REQUIRE(answers[0].result.ok());
+  CHECK(answers[0].result->phase == Phase::kDequeued);
+  CHECK(world.Events().size() == 1);
+}
+
+TEST_CASE("who may no longer write answers with an error and says nothing") {
+  World world;
+  const QueueUnit a = world.Create("a");
+  const QueueUnit b = world.Create("b");
+  world.writer->Submit(world.Admit(a));
+  world.may_write = false;
+  world.writer->Submit(world.Refuse(b));
+  world.writer->Submit(Notify{Notify::Kind::kUnit, b.key, b.uid, true, "QueueNotFound", "no queue"});
+  world.Settle();
+  const std::vector<WriteFinished> answers = world.Answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(absl::IsCancelled(answers[0].result.status()));
+  CHECK(world.Unit("a").phase != Phase::kDequeued);
+  CHECK(world.Unit("b").message.empty());
+  CHECK(world.Events().empty());
+}
+
+TEST_CASE("a refusal is told on the object and by an event") {
+  World world;
+  const QueueUnit unit = world.Create("a");
+  const Requeue requeue = world.Refuse(unit);
+  world.writer->Submit(requeue);
+  world.Settle();
+  const QueueUnit now = world.Unit("a");
+  CHECK(now.message == RefusalSentence(requeue.why));
+  CHECK_THAT(now.message, Catch::StartsWith("limited quotaName:team-a, limited resKey:cpu,"));
+  CHECK(now.attempts == 2);
+  CHECK(now.phase == unit.phase);
+  CHECK(world.Events() == std::vector<std::string>{"FailedScheduling Warning " + RefusalSentence(requeue.why)});
+  CHECK(world.Answers().empty());
+}
+
+TEST_CASE("a refusal that the object shows already gets no event") {
+  World world;
+  Requeue requeue = world.Refuse(world.Create("a"));
+  requeue.with_event = false;
+  world.writer->Submit(requeue);
+  world.Settle();
+  CHECK(world.Events().empty());
+  CHECK(world.Unit("a").attempts == 2);
+}
+
+TEST_CASE("a patch holds what the decision says and nothing else") {
+  Requeue requeue;
+  requeue.why.refusal = Refusal::kOverMax;
+  requeue.now = kStart;
+  const Json patch = PatchFor(requeue);
+  const Json* status = Find(patch, {"status"});
+  REQUIRE(status != nullptr);
+  CHECK_FALSE(status->as_object().contains("phase"));
+  CHECK_FALSE(status->as_object().contains("conditions"));
+  CHECK_FALSE(status->as_object().contains("admissions"));
+  CHECK_FALSE(status->as_object().contains("lastAllocateTime"));
+  CHECK_FALSE(patch.as_object().contains("metadata"));
+}
+
+TEST_CASE("a notice becomes an event on the right object") {
+  World world;
+  world.writer->Submit(
+      Notify{Notify::Kind::kQueue, {"koord-queue", "q"}, "uid-q", true, "AddQueueFail", "no such policy"});
+  world.writer->Submit(
+      Notify{Notify::Kind::kQuota, {"kube-system", "t"}, "uid-t", true, "QuotaNameConflict", "two of them"});
+  world.Settle();
+  const std::vector<Json> events = world.api.Objects({"", "v1", "events"});
+  REQUIRE(events.size() == 2);
+  std::vector<std::string> about;
+  for (const Json& event : events) {
+    about.push_back(absl::StrCat(StringAt(event, {"involvedObject", "kind"}), " ",
+                                 StringAt(event, {"involvedObject", "name"}), " ",
+                                 StringAt(event, {"involvedObject", "apiVersion"}), " ", StringAt(event, {"reason"})));
+  }
+  std::sort(about.begin(), about.end());
+  CHECK(about == std::vector<std::string>{"ElasticQuota t scheduling.sigs.k8s.io/v1alpha1 QuotaNameConflict",
+                                          "Queue q scheduling.x-k8s.io/v1alpha1 AddQueueFail"});
+}
+
+TEST_CASE("queue decisions go to the queue writer") {
+  World world;
+  CreateQueue create;
+  create.queue = QueueValue("q", 0);
+  world.writer->Submit(create);
+  CHECK(world.queues.Now().waiting == 1);
+  world.Settle();
+  CHECK(world.api.Objects(Queues()).size() == 1);
+}
+
+}  // namespace
+}  // namespace kq::scheduler
