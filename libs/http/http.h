@@ -30,14 +30,15 @@ struct HttpRequest {
 };
 
 struct HttpResponse {
-  int code = 200;
+  int code = 200;  // 0, server only: closes the connection without an answer
   HttpHeaders headers;
   std::string body;
   // Server only. If set, the answer goes out chunked: `body` first, then what
   // each call returns, until nullopt. Called from the server's threads, one call
   // at a time; may block for a short while (a second), and returns an empty text
   // when it has nothing to send yet. The server asks no more, and destroys the
-  // function, when the peer has gone.
+  // function, when the peer has gone. If it throws, the connection is closed
+  // without the end of the body, so that the peer knows.
   std::function<std::optional<std::string>()> more;
 };
 
