@@ -138,9 +138,7 @@ std::vector<Condition> ReadConditions(const Node& status) {
     condition.reason = node.Text("reason");
     condition.message = node.Text("message");
     condition.last_transition = node.Time("lastTransitionTime");
-    if (const int64_t generation = node.Int("observedGeneration", kCount64, -1); generation >= 0) {
-      condition.observed_generation = generation;
-    }
+    if (node.Has("observedGeneration")) condition.observed_generation = node.Int("observedGeneration", kCount64);
   }
   return conditions;
 }

@@ -102,6 +102,7 @@ TEST_CASE("what is absent or null has its default", "[codec]") {
       'spec': {'consumerRef': null, 'priority': null, 'podSet': null, 'resource': null, 'active': null},
       'status': {'phase': null, 'lastUpdateTime': null, 'admissions': null, 'podState': null}})");
   CHECK(bare == nulls);
+  CHECK_FALSE(UnitWithStatus("{'conditions': [{'type': 'A'}]}").conditions[0].observed_generation.has_value());
   CHECK(bare.invalid == "");
   CHECK(bare.active);
   CHECK(bare.phase == Phase::kUnset);

@@ -55,6 +55,11 @@ T Node::OrNote(absl::StatusOr<T> value, T fallback) const {
   return fallback;
 }
 
+bool Node::Has(absl::string_view name) const {
+  const Json* value = object_ == nullptr ? nullptr : object_->if_contains({name.data(), name.size()});
+  return value != nullptr && !value->is_null();
+}
+
 std::string Node::Text(absl::string_view name, absl::string_view fallback) const {
   if (object_ == nullptr) return std::string(fallback);
   return OrNote(StringField(*object_, name, path_, fallback), std::string(fallback));

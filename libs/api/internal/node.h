@@ -61,6 +61,8 @@ class Node {
       : object_(object), path_(std::move(path)), problems_(problems) {}
 
   bool Present() const { return object_ != nullptr; }
+  // Whether a field is there and not null.
+  bool Has(absl::string_view name) const;
   const std::string& path() const { return path_; }
   Problems* problems() const { return problems_; }
 
