@@ -46,6 +46,12 @@ check "the project speaks of itself alone" \
   absent '\b(Cla[u]de|Anthr[o]pic|Open[A]I|Chat[G]PT|Co[p]ilot|[L]LM|[A]I agent|language [m]odel)\b' '^$' '*'
 check "type names say what they are" \
   absent '\b(class|struct) +([A-Z_]+(\([^)]*\))? +)?[A-Za-z0-9]*(Manager|Handler|Helper|Util|Impl|Info|Data|Base)\b *(final)? *[:{]' '^$' '*.h' '*.cc'
+private_packages() {
+  local open
+  open=$(files '*BUILD.bazel' | grep -zE '^(libs|services|cli)/' | grep -zv '/testing/' | xargs -0 -r grep -L '^package(default_visibility = \["//visibility:private"\])')
+  [ -z "$open" ] || { echo "$open"; return 1; }
+}
+check "targets are private unless they say otherwise" private_packages
 check "no access for one test alone" absent 'FRIEND_TEST|#define private' '^$' '*.h' '*.cc'
 
 if [ -z "$text_only" ]; then

@@ -48,6 +48,11 @@ class Check(unittest.TestCase):
     def test_friends_for_tests_are_found(self):
         self.assertEqual(failed("libs/a/x.h", "  FRIEND_" + "TEST(A, B);"), ["no access for one test alone"])
 
+    def test_packages_that_are_open_by_default_are_found(self):
+        self.assertEqual(failed("libs/a/BUILD.bazel", 'package(default_visibility = ["//visibility:public"])'),
+                         ["targets are private unless they say otherwise"])
+        self.assertEqual(failed("libs/a/BUILD.bazel", 'package(default_visibility = ["//visibility:private"])'), [])
+
 
 if __name__ == "__main__":
     junit.main()
