@@ -37,7 +37,7 @@ if [ -n "$unit" ]; then
   run_tests unit --build_tests_only --test_tag_filters=-cluster //...
 else
   # Not beside the C++ build: both want all cores and much memory.
-  say "1/4 the programs of a local Kubernetes (built once: about 5 minutes)"
+  say "1/4 the programs of a local Kubernetes (the first time: about 5 minutes)"
   bin=$(cluster/build)
   say "2/4 building everything, and running the tests that need no Kubernetes"
   run_tests unit --test_tag_filters=-cluster //...
