@@ -1,0 +1,215 @@
+// Queues follow their quotas, and units that have no queue are told.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "services/scheduler/core/core.h"
+#include "services/scheduler/core/testing/builders.h"
+#include "services/scheduler/core/testing/world.h"
+
+namespace kq::scheduler {
+namespace {
+
+using Told = std::vector<std::string>;
+
+TEST_CASE("a quota gets a queue, once", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4));
+  CHECK(world.Cycle() == Told{"create queue team-a Priority"});
+  CHECK(world.Cycle().empty());
+  world.Apply(QueueWriteFinished{"team-a", absl::OkStatus()});
+  CHECK(world.Cycle().empty());  // the watch has not told yet
+  world.Add(MakeQueue("team-a"));
+  CHECK(world.Cycle().empty());
+}
+
+TEST_CASE("a queue is made as the original makes it", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4).Policy("Block").Parent("p"));
+  world.Cycle();
+  REQUIRE(world.last().size() == 1);
+  const auto& create = std::get<CreateQueue>(world.last()[0]);
+  CHECK(create.queue.key == ObjectKey{"koord-queue", "team-a"});
+  CHECK(create.queue.priority == 1000);
+  CHECK(create.queue.policy == "Block");
+  CHECK(create.queue.carried_policy == "Block");
+  CHECK(create.parent_quota == "p");
+}
+
+TEST_CASE("a queue that could not be created is tried again after a while", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Cycle();
+  world.Apply(QueueWriteFinished{"team-a", absl::NotFoundError("namespace koord-queue is not there")});
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == world.now() + absl::Seconds(1));
+  world.Pass(absl::Seconds(1));
+  CHECK(world.Cycle() == Told{"create queue team-a Priority"});
+}
+
+TEST_CASE("field report 179: the first unit of a queue that is being made is limited like any other", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeUnit("a").Cpu(9));
+  CHECK(world.Cycle() == Told{"create queue team-a Priority"});  // no QueueNotFound: it is about to come
+  CHECK(world.PlaceOf("a") == "unmapped");
+  world.Add(MakeQueue("team-a"));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+}
+
+TEST_CASE("a queue vanishes with its quota, when nobody is charged any more", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a"));
+  world.Add(MakeUnit("a").Cpu(4).Admitted(1, Phase::kRunning));
+  world.Cycle();
+  world.Apply(QuotaRemoved{{"kube-system", "team-a"}, 5});
+  CHECK(world.Cycle().empty());
+  world.Apply(UnitRemoved{{"default", "a"}, "", 9});
+  CHECK(world.Cycle() == Told{"delete queue team-a"});
+  CHECK(world.Cycle().empty());
+  world.Apply(QueueRemoved{{"koord-queue", "team-a"}, 12});
+  CHECK(world.Cycle().empty());
+}
+
+TEST_CASE("a queue made by hand is never deleted", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQueue("by-hand").ByHand());
+  world.Lead();
+  CHECK(world.Cycle().empty());
+}
+
+TEST_CASE("spec 12.1 defect 28: a hand edit of the policy survives, a changed label is carried over", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").Policy("Block"));  // edited by hand; no label was ever carried
+  world.Lead();
+  CHECK(world.Cycle().empty());
+  world.Add(MakeQuota("team-a").Max(5).Version(2));
+  CHECK(world.Cycle().empty());
+  world.Add(MakeQuota("team-a").Max(5).Policy("Priority").Version(3));
+  CHECK(world.Cycle() == Told{"update queue team-a Priority"});
+}
+
+TEST_CASE("spec 12.1 defects 15, 27: an unsupported policy is told and the last good one stays", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").Policy("Block"));
+  world.Lead();
+  world.Cycle();
+  world.Add(MakeQueue("team-a").Policy("Round").Version(2));
+  CHECK(world.Cycle() == Told{"notify team-a AddQueueFail"});
+  world.Add(MakeUnit("a").Cpu(1));
+  CHECK(world.Cycle() == Told{"dequeue a"});
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  CHECK_THAT(snapshot->queues[0]->trouble,
+             Catch::Contains("\"Round\" is not supported; the one before it stays in force"));
+}
+
+TEST_CASE("a queue that begins with an unsupported policy admits nothing and says so", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").Policy("FIFO"));
+  world.Add(MakeUnit("a").Cpu(1));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a AddQueueFail", "requeue a PolicyUnsupported team-a"});
+  CHECK(world.Cycle().empty());
+  world.Add(MakeQueue("team-a").Policy("Priority").Version(2));
+  CHECK(world.Cycle() == Told{"dequeue a"});
+}
+
+TEST_CASE("an unsupported label makes a Priority queue and an event on the quota", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4).Policy("Round"));
+  CHECK(world.Cycle() == Told{"create queue team-a Priority", "notify team-a UnsupportedQueuePolicy"});
+}
+
+TEST_CASE("a queue that names admission checks admits nothing and says so", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").Check("prov"));
+  world.Add(MakeUnit("a").Cpu(1));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a AddQueueFail", "requeue a ChecksUnsupported team-a"});
+  CHECK_THAT(RefusalSentence(std::get<Requeue>(world.last()[1]).why), Catch::Contains("prov"));
+}
+
+TEST_CASE("QueueNotFound: once, and again only after the unit had a queue in between", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeUnit("a").Cpu(1).Quota("nobody"));
+  CHECK(world.Cycle() == Told{"requeue a QueueNotFound nobody", "notify a QueueNotFound"});
+  CHECK(std::get<Notify>(world.last()[1]).message == "queue nobody not found for queueUnit default/a");
+  CHECK_FALSE(std::get<Requeue>(world.last()[0]).with_event);
+  world.Add(MakeUnit("a").Cpu(1).Quota("nobody").Version(2).Message("queue nobody not found for queueUnit default/a"));
+  world.Add(MakeUnit("a").Cpu(1).Quota("nobody").Priority(3).Version(3).Message(
+      "queue nobody not found for queueUnit default/a"));
+  CHECK(world.Cycle().empty());
+
+  world.Add(MakeQueue("nobody").ByHand());
+  CHECK(world.Cycle() == Told{"requeue a QuotaNotFound nobody"});
+  world.Add(MakeUnit("a").Cpu(1).Quota("nobody").Priority(3).Version(4).Message(
+      RefusalSentence(std::get<Requeue>(world.last()[0]).why)));
+  world.Apply(QueueRemoved{{"koord-queue", "nobody"}, 9});
+  CHECK(world.Cycle() == Told{"requeue a QueueNotFound nobody", "notify a QueueNotFound"});
+}
+
+TEST_CASE("a restart does not repeat QueueNotFound", "[core]") {
+  CoreWorld world;
+  world.Add(MakeUnit("a").Cpu(1).Quota("nobody").Message("queue nobody not found for queueUnit default/a"));
+  world.Lead();
+  CHECK(world.Cycle().empty());
+}
+
+TEST_CASE("field report 28: a unit without a quota label is told within one cycle, once", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeUnit("a").Cpu(1).Quota(""));
+  CHECK(world.Cycle() == Told{"requeue a NoQuotaLabel", "notify a MissingQuotaLabel"});
+  CHECK(world.Cycle().empty());
+  CHECK(world.PlaceOf("a") == "unmapped");
+  world.Add(MakeQueue("team-a"));
+  world.Add(MakeQuota("team-a").Max(1));
+  world.Add(MakeUnit("a").Cpu(1).Quota("team-a").Version(2));
+  CHECK(world.Cycle() == Told{"dequeue a"});
+}
+
+TEST_CASE("a second quota of one name is told and counts for nothing", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a", "one").Max(4).Created(absl::FromUnixSeconds(1)));
+  world.Add(MakeQuota("team-a", "two").Max(9).Created(absl::FromUnixSeconds(2)));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a QuotaNameConflict"});
+  CHECK(world.Cycle().empty());
+  world.Add(MakeUnit("a").Cpu(5));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  REQUIRE(snapshot->quotas.size() == 2);
+  CHECK(snapshot->quotas[0]->trouble.empty());
+  CHECK_THAT(snapshot->quotas[1]->trouble, Catch::Contains("one/team-a has the same name and is older"));
+}
+
+TEST_CASE("units of a deleted queue are unmapped, and admitted ones keep their charge", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a"));
+  world.Add(MakeUnit("runs").Cpu(4).Admitted(1, Phase::kRunning));
+  world.Add(MakeUnit("waits").Cpu(4));
+  world.Lead();
+  world.Cycle();
+  world.Apply(QueueRemoved{{"koord-queue", "team-a"}, 5});
+  CHECK(world.PlaceOf("waits") == "unmapped");
+  CHECK(world.Used("team-a") == 4);
+  CHECK(world.Cycle() == Told{"create queue team-a Priority"});
+  CHECK(world.core().BrokenInvariants() == Told{});
+}
+
+}  // namespace
+}  // namespace kq::scheduler
