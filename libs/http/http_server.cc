@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <memory>
@@ -57,7 +60,9 @@ absl::Status ValidateOptions(const HttpServerOptions& options) {
 class AsioHttpServer : public HttpServer {
  public:
   AsioHttpServer(HttpServerOptions options, HttpHandle handle, std::unique_ptr<ServerTls> tls)
-      : shared_(std::move(options), std::move(handle)), tls_(std::move(tls)), acceptor_(shared_.io) {}
+      : workers_(static_cast<size_t>(options.threads)),
+        shared_{std::move(options), std::move(handle), &io_, &workers_},
+        tls_(std::move(tls)) {}
 
   ~AsioHttpServer() override { Stop(absl::ZeroDuration()); }
 
@@ -70,17 +75,18 @@ class AsioHttpServer : public HttpServer {
   void Serve(tcp::socket socket);
   // Until no session is left and nothing is accepted any more, or time is over.
   void WaitForEnd(Deadline deadline);
-  void SessionEnded(const std::shared_ptr<ServerSession>& session, bool refused, const std::exception_ptr& error);
 
+  net::io_context io_{1};
+  net::thread_pool workers_;
   ServerShared shared_;
   // The next four belong to the thread of `io`.
   const std::unique_ptr<ServerTls> tls_;
-  tcp::acceptor acceptor_;
+  tcp::acceptor acceptor_{io_};
   std::set<std::shared_ptr<ServerSession>> sessions_;
   size_t refused_ = 0;
 
   int port_ = 0;
-  std::optional<net::executor_work_guard<net::io_context::executor_type>> work_{net::make_work_guard(shared_.io)};
+  std::optional<net::executor_work_guard<net::io_context::executor_type>> work_{net::make_work_guard(io_)};
   std::thread thread_;
   Mutex stop_mu_;  // one Stop at a time
   bool stopped_ ABSL_GUARDED_BY(stop_mu_) = false;
@@ -109,13 +115,13 @@ absl::Status AsioHttpServer::Start() {
     MutexLock lock(&mu_);
     accepting_ = true;
   }
-  net::co_spawn(shared_.io, Accept(), [this](const std::exception_ptr& failure) {
+  net::co_spawn(io_, Accept(), [this](const std::exception_ptr& failure) {
     if (failure != nullptr) KQ_LOG(Error, "HTTP server stopped accepting", {{"port", port_}});
     MutexLock lock(&mu_);
     accepting_ = false;
     changed_.SignalAll();
   });
-  thread_ = std::thread([this] { shared_.io.run(); });
+  thread_ = std::thread([this] { io_.run(); });
   return absl::OkStatus();
 }
 
@@ -129,7 +135,7 @@ net::awaitable<void> AsioHttpServer::Accept() {
     } else if (error != net::error::connection_aborted) {
       // Out of descriptors, most likely: sessions that end give some back.
       KQ_LOG(Error, "HTTP server cannot accept", {{"port", port_}, {"err", error.message()}});
-      net::steady_timer pause(shared_.io, absl::ToChronoMilliseconds(kAcceptPause));
+      net::steady_timer pause(io_, absl::ToChronoMilliseconds(kAcceptPause));
       co_await pause.async_wait(net::redirect_error(net::use_awaitable, error));
     }
   }
@@ -138,38 +144,23 @@ net::awaitable<void> AsioHttpServer::Accept() {
 void AsioHttpServer::Serve(tcp::socket socket) {
   const bool refused = sessions_.size() - refused_ >= static_cast<size_t>(shared_.options.connection_limit);
   if (refused && refused_ >= kRefusedLimit) return;  // closes the socket
-  const auto admission = refused ? ServerSession::Admission::kTooMany : ServerSession::Admission::kServe;
-  const auto session = std::make_shared<ServerSession>(&shared_, std::move(socket),
-                                                       tls_ == nullptr ? nullptr : tls_->Current(), admission);
-  sessions_.insert(session);
-  refused_ += refused ? 1 : 0;
+  error_code error;
+  const int fd = socket.release(error);
+  if (error) return;
   {
     MutexLock lock(&mu_);
     ++open_;
   }
-  net::co_spawn(shared_.io, session->Run(), [this, session, refused](const std::exception_ptr& failure) {
-    SessionEnded(session, refused, failure);
-  });
-}
-
-void AsioHttpServer::SessionEnded(const std::shared_ptr<ServerSession>& session, bool refused,
-                                  const std::exception_ptr& error) {
-  if (error != nullptr) {
-    std::string what = "an unknown exception";
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-      what = e.what();
-    } catch (...) {  // NOLINT: its words are all we want
-    }
-    KQ_LOG(Error, "HTTP connection failed", {{"err", what}});
-  }
-  session->Close();
-  sessions_.erase(session);
-  refused_ -= refused ? 1 : 0;
-  MutexLock lock(&mu_);
-  --open_;
-  changed_.SignalAll();
+  refused_ += refused ? 1 : 0;
+  sessions_.insert(StartServerSession(&shared_, fd, tls_ == nullptr ? nullptr : tls_->Current(),
+                                      refused ? Admission::kTooMany : Admission::kServe,
+                                      [this, refused](const std::shared_ptr<ServerSession>& session) {
+                                        sessions_.erase(session);
+                                        refused_ -= refused ? 1 : 0;
+                                        MutexLock lock(&mu_);
+                                        --open_;
+                                        changed_.SignalAll();
+                                      }));
 }
 
 void AsioHttpServer::WaitForEnd(Deadline deadline) {
@@ -181,7 +172,7 @@ void AsioHttpServer::Stop(absl::Duration grace) {
   MutexLock lock(&stop_mu_);
   if (std::exchange(stopped_, true)) return;
   if (thread_.joinable()) {
-    net::post(shared_.io, [this] {
+    net::post(io_, [this] {
       shared_.draining = true;
       error_code ignored;  // closed in any case
       acceptor_.close(ignored);
@@ -189,7 +180,7 @@ void AsioHttpServer::Stop(absl::Duration grace) {
     });
     WaitForEnd(Deadline::After(grace));
     shared_.closing = true;
-    net::post(shared_.io, [this] {
+    net::post(io_, [this] {
       for (const auto& session : sessions_) session->Close();
     });
     // What is left are calls of `handle`, which nobody can cut short.
@@ -197,7 +188,7 @@ void AsioHttpServer::Stop(absl::Duration grace) {
     work_.reset();
     thread_.join();
   }
-  shared_.workers.join();
+  workers_.join();
 }
 
 }  // namespace

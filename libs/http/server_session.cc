@@ -2,13 +2,22 @@
 
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <exception>
@@ -17,6 +26,9 @@
 #include "absl/strings/str_cat.h"
 #include "libs/common/clock.h"
 #include "libs/common/log.h"
+#include "libs/http/byte_buffer.h"
+#include "libs/http/request_parser.h"
+#include "libs/http/response_text.h"
 
 namespace kq {
 namespace {
@@ -24,6 +36,7 @@ namespace {
 namespace net = boost::asio;
 using boost::system::error_code;
 using net::awaitable;
+using Socket = net::ip::tcp::socket;
 
 constexpr absl::Duration kLingerTime = absl::Seconds(2);
 constexpr size_t kLingerBytes = 64 << 20;
@@ -71,14 +84,74 @@ Piece NextPiece(const std::function<std::optional<std::string>()>& more) {
   return {};
 }
 
-}  // namespace
+// A session as a coroutine. A timer watches each of its waits.
+class AsioServerSession : public ServerSession, public std::enable_shared_from_this<AsioServerSession> {
+ public:
+  AsioServerSession(ServerShared* shared, Socket socket, TlsContext tls, Admission admission);
 
-ServerSession::ServerSession(ServerShared* shared, Socket socket, TlsContext tls, Admission admission)
+  // Serves until the connection is over, then closes it. REQUIRES: a shared_ptr
+  // owns the session, and lives until the coroutine has ended.
+  awaitable<void> Run();
+
+  void CloseIfIdle() override;
+  void Close() override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  awaitable<bool> Handshake();
+  // Waits for the first byte of a request; false if there will be none.
+  awaitable<bool> AwaitRequest(absl::Duration patience);
+  // Reads one request; false if it was refused (and answered) or broke off.
+  awaitable<bool> ReadRequest();
+  awaitable<HttpResponse> Handle(const HttpRequest& request);
+  // Sends an answer; false if the connection cannot be used after it.
+  awaitable<bool> Answer(HttpResponse response, bool is_head, AfterAnswer after);
+  awaitable<bool> SendPieces(const HttpResponse& response);
+  awaitable<void> Refuse(int code, absl::string_view reason);
+  // Lets the peer read the last answer before the connection is closed: data
+  // that it still sends would otherwise destroy it.
+  awaitable<void> Linger();
+
+  // 0 at the end, on an error and when time is over.
+  awaitable<size_t> Receive();
+  awaitable<bool> Send(absl::string_view bytes);
+  // Runs `function` on a worker and comes back with its result.
+  template <typename Result, typename Function>
+  awaitable<Result> OnWorker(Function function);
+
+  // From now on waits end after `timeout`, with timed_out_ set.
+  void Arm(absl::Duration timeout);
+  void Disarm();
+  void WaitTimer();
+  bool PeerGone();
+
+  ServerShared* const shared_;
+  const Admission admission_;
+  const TlsContext tls_context_;
+  std::optional<net::ssl::context> asio_context_;  // shares tls_context_
+  Socket socket_;
+  std::optional<net::ssl::stream<Socket&>> tls_;
+  net::steady_timer timer_;
+  HttpPeer peer_;
+  ByteBuffer buffer_;
+  RequestParser parser_;
+  bool idle_ = true;
+  bool closed_ = false;
+  bool timed_out_ = false;
+  // The timer runs until armed_until_ and then looks at the deadline, which may
+  // have moved: not every request costs a timer.
+  Clock::time_point deadline_ = Clock::time_point::max();
+  Clock::time_point armed_until_ = Clock::time_point::max();
+  bool timer_runs_ = false;
+};
+
+AsioServerSession::AsioServerSession(ServerShared* shared, Socket socket, TlsContext tls, Admission admission)
     : shared_(shared),
       admission_(admission),
       tls_context_(std::move(tls)),
       socket_(std::move(socket)),
-      timer_(shared->io),
+      timer_(*shared->io),
       parser_({shared->options.header_limit_bytes, shared->options.body_limit_bytes}) {
   error_code ignored;  // the peer may be gone already: the first read says so
   socket_.set_option(net::ip::tcp::no_delay(true), ignored);
@@ -91,9 +164,11 @@ ServerSession::ServerSession(ServerShared* shared, Socket socket, TlsContext tls
   }
 }
 
-awaitable<void> ServerSession::Run() {
+awaitable<void> AsioServerSession::Run() {
   const HttpServerOptions& options = shared_->options;
   const bool serve = admission_ == Admission::kServe;
+  // Not within the call that started the session, as its contract says.
+  co_await net::post(*shared_->io, net::use_awaitable);
   if (tls_.has_value() && !co_await Handshake()) co_return;
   // A connection that never asked for anything is given less time than one that did.
   absl::Duration patience = std::min(serve ? options.header_timeout : kTooManyPatience, options.idle_timeout);
@@ -109,6 +184,7 @@ awaitable<void> ServerSession::Run() {
     } else {
       response = TextResponse(503, "503 Service Unavailable: too many connections\n");
     }
+    if (response.code == 0) break;
     const std::string* connection = response.headers.Find("Connection");
     const bool close = !keep || !serve || shared_->draining || (connection != nullptr && *connection == "close");
     const bool sent = co_await Answer(std::move(response), request.method == "HEAD",
@@ -123,7 +199,7 @@ awaitable<void> ServerSession::Run() {
   Close();
 }
 
-awaitable<bool> ServerSession::Handshake() {
+awaitable<bool> AsioServerSession::Handshake() {
   Arm(shared_->options.header_timeout);
   error_code error;
   co_await tls_->async_handshake(net::ssl::stream_base::server, net::redirect_error(net::use_awaitable, error));
@@ -141,7 +217,7 @@ awaitable<bool> ServerSession::Handshake() {
   co_return true;
 }
 
-awaitable<bool> ServerSession::AwaitRequest(absl::Duration patience) {
+awaitable<bool> AsioServerSession::AwaitRequest(absl::Duration patience) {
   if (!buffer_.View().empty()) co_return true;  // the client did not wait for the last answer
   if (shared_->draining) co_return false;
   idle_ = true;
@@ -151,7 +227,7 @@ awaitable<bool> ServerSession::AwaitRequest(absl::Duration patience) {
   co_return received > 0;
 }
 
-awaitable<bool> ServerSession::ReadRequest() {
+awaitable<bool> AsioServerSession::ReadRequest() {
   Arm(admission_ == Admission::kServe ? shared_->options.header_timeout : kTooManyPatience);
   bool in_body = false;
   for (;;) {
@@ -184,12 +260,12 @@ awaitable<bool> ServerSession::ReadRequest() {
   }
 }
 
-awaitable<HttpResponse> ServerSession::Handle(const HttpRequest& request) {
+awaitable<HttpResponse> AsioServerSession::Handle(const HttpRequest& request) {
   co_return co_await OnWorker<HttpResponse>(
       [this, &request] { return shared_->closing ? TextResponse(503) : CallHandle(shared_->handle, request, peer_); });
 }
 
-awaitable<bool> ServerSession::Answer(HttpResponse response, bool is_head, AfterAnswer after) {
+awaitable<bool> AsioServerSession::Answer(HttpResponse response, bool is_head, AfterAnswer after) {
   BodyFraming framing = BodyFraming::kLength;
   if (response.more != nullptr) framing = BodyFraming::kChunks;
   const absl::Time now = kq::Clock::Real().TimeNow();
@@ -217,7 +293,7 @@ awaitable<bool> ServerSession::Answer(HttpResponse response, bool is_head, After
   co_return co_await Send(response.body);
 }
 
-awaitable<bool> ServerSession::SendPieces(const HttpResponse& response) {
+awaitable<bool> AsioServerSession::SendPieces(const HttpResponse& response) {
   if (!response.body.empty()) {
     const std::string chunk = Chunk(response.body);
     if (!co_await Send(chunk)) co_return false;
@@ -242,19 +318,19 @@ awaitable<bool> ServerSession::SendPieces(const HttpResponse& response) {
     }
     if (PeerGone()) co_return false;
     error_code ignored;  // only a closed timer, and then closed_ is looked at
-    net::steady_timer pause(shared_->io, absl::ToChronoMilliseconds(kPieceInterval));
+    net::steady_timer pause(*shared_->io, absl::ToChronoMilliseconds(kPieceInterval));
     co_await pause.async_wait(net::redirect_error(net::use_awaitable, ignored));
   }
 }
 
-awaitable<void> ServerSession::Refuse(int code, absl::string_view reason) {
+awaitable<void> AsioServerSession::Refuse(int code, absl::string_view reason) {
   KQ_VLOG(1, "HTTP request refused", {{"peer", peer_.address}, {"code", code}, {"reason", reason}});
   HttpResponse response = TextResponse(code, absl::StrCat(code, " ", ReasonPhrase(code), ": ", reason, "\n"));
   const bool sent = co_await Answer(std::move(response), false, AfterAnswer::kClose);
   if (sent) co_await Linger();
 }
 
-awaitable<void> ServerSession::Linger() {
+awaitable<void> AsioServerSession::Linger() {
   Arm(kLingerTime);
   error_code error;
   if (tls_.has_value() && SSL_is_init_finished(tls_->native_handle())) {
@@ -272,7 +348,7 @@ awaitable<void> ServerSession::Linger() {
   }
 }
 
-awaitable<size_t> ServerSession::Receive() {
+awaitable<size_t> AsioServerSession::Receive() {
   if (timed_out_ || closed_) co_return 0;
   const auto [to, size] = buffer_.Space();
   error_code error;
@@ -285,7 +361,7 @@ awaitable<size_t> ServerSession::Receive() {
   co_return error ? 0 : buffer_.Commit(received);
 }
 
-awaitable<bool> ServerSession::Send(absl::string_view bytes) {
+awaitable<bool> AsioServerSession::Send(absl::string_view bytes) {
   if (closed_) co_return false;
   error_code error;
   if (tls_.has_value()) {
@@ -299,10 +375,10 @@ awaitable<bool> ServerSession::Send(absl::string_view bytes) {
 }
 
 template <typename Result, typename Function>
-awaitable<Result> ServerSession::OnWorker(Function function) {
+awaitable<Result> AsioServerSession::OnWorker(Function function) {
   auto start = [this, &function](auto handler) {
-    net::post(shared_->workers, [this, &function, handler = std::move(handler)]() mutable {
-      net::post(shared_->io, [handler = std::move(handler), result = function()]() mutable {
+    net::post(*shared_->workers, [this, &function, handler = std::move(handler)]() mutable {
+      net::post(*shared_->io, [handler = std::move(handler), result = function()]() mutable {
         std::move(handler)(std::move(result));
       });
     });
@@ -311,19 +387,19 @@ awaitable<Result> ServerSession::OnWorker(Function function) {
                                                                                      net::use_awaitable);
 }
 
-void ServerSession::Arm(absl::Duration timeout) {
+void AsioServerSession::Arm(absl::Duration timeout) {
   timed_out_ = false;
   timeout = std::clamp(timeout, absl::ZeroDuration(), absl::Hours(24));
   deadline_ = Clock::now() + absl::ToChronoNanoseconds(timeout);
   if (!timer_runs_ || deadline_ < armed_until_) WaitTimer();
 }
 
-void ServerSession::Disarm() {
+void AsioServerSession::Disarm() {
   timed_out_ = false;
   deadline_ = Clock::time_point::max();
 }
 
-void ServerSession::WaitTimer() {
+void AsioServerSession::WaitTimer() {
   if (deadline_ == Clock::time_point::max() || closed_) {
     timer_runs_ = false;
     return;
@@ -341,20 +417,53 @@ void ServerSession::WaitTimer() {
   });
 }
 
-bool ServerSession::PeerGone() {
+bool AsioServerSession::PeerGone() {
   pollfd fd{socket_.native_handle(), POLLRDHUP, 0};
   return poll(&fd, 1, 0) > 0;
 }
 
-void ServerSession::CloseIfIdle() {
+void AsioServerSession::CloseIfIdle() {
   if (idle_) Close();
 }
 
-void ServerSession::Close() {
+void AsioServerSession::Close() {
   closed_ = true;
   timer_.cancel();
   error_code ignored;  // it is gone in any case
   socket_.close(ignored);
+}
+
+// Nothing that a session does may end the process; it ends the session.
+void LogFailure(const std::exception_ptr& failure) {
+  if (failure == nullptr) return;
+  std::string what = "an unknown exception";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& e) {
+    what = e.what();
+  } catch (...) {  // NOLINT: its words are all we want
+  }
+  KQ_LOG(Error, "HTTP connection failed", {{"err", what}});
+}
+
+}  // namespace
+
+std::shared_ptr<ServerSession> StartServerSession(ServerShared* shared, int socket, TlsContext tls, Admission admission,
+                                                  std::function<void(const std::shared_ptr<ServerSession>&)> ended) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  Socket adopted(*shared->io);
+  error_code error;
+  adopted.assign(address.ss_family == AF_INET6 ? net::ip::tcp::v6() : net::ip::tcp::v4(), socket, error);
+  if (error) close(socket);  // the session then ends at its first read
+  const auto session = std::make_shared<AsioServerSession>(shared, std::move(adopted), std::move(tls), admission);
+  net::co_spawn(*shared->io, session->Run(), [session, ended = std::move(ended)](const std::exception_ptr& failure) {
+    LogFailure(failure);
+    session->Close();
+    ended(session);
+  });
+  return session;
 }
 
 }  // namespace kq
