@@ -23,7 +23,7 @@ def kq_cc_test(name, size = "small", deps = [], copts = [], features = [], **kwa
     )
 
 def kq_cc_benchmark(name, deps = [], copts = [], **kwargs):
-    """A Google Benchmark program: bazel run -c opt //pkg:name. As a test it runs each case once."""
+    """A Google Benchmark program: bazel run -c opt //pkg:name. Tests build it and do not run it."""
     native.cc_binary(
         name = name,
         testonly = True,
