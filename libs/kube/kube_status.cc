@@ -68,6 +68,10 @@ absl::StatusCode CodeOf(const Refusal& refusal) {
     default:
       break;
   }
+  // Refused before anything was done, though by a 500.
+  if (absl::StrContains(refusal.message, "resourceVersion should not be set on objects to be created")) {
+    return absl::StatusCode::kInvalidArgument;
+  }
   const bool outcome_unknown = refusal.code == 408 || refusal.code >= 500;
   if (!outcome_unknown) return absl::StatusCode::kInvalidArgument;
   if (refusal.kind == CallKind::kRead || PromisesNothingWasDone(refusal)) return absl::StatusCode::kUnavailable;

@@ -48,6 +48,8 @@ TEST_CASE("codes and reasons of the server mean what kube_api.h says") {
       {429, "TooManyRequests", "m", Code::kUnavailable, Code::kUnavailable, Code::kUnavailable},
       {500, "InternalError", "m", Code::kUnavailable, Code::kUnknown, Code::kUnknown},
       {500, "ServerTimeout", "m", Code::kUnavailable, Code::kUnknown, Code::kUnknown},
+      {500, "InternalError", "resourceVersion should not be set on objects to be created", Code::kInvalidArgument,
+       Code::kInvalidArgument, Code::kInvalidArgument},
       {502, "", "m", Code::kUnavailable, Code::kUnknown, Code::kUnknown},
       {503, "ServiceUnavailable", "the server is currently unable to handle the request", Code::kUnavailable,
        Code::kUnknown, Code::kUnknown},
