@@ -15,6 +15,7 @@ namespace {
 
 std::atomic<int> g_verbosity{0};
 std::atomic<LogFormat> g_format{LogFormat::kText};
+std::atomic<LogSeverity> g_threshold{LogSeverity::kInfo};
 
 int ThreadId() {
   thread_local const int id = static_cast<int>(::syscall(SYS_gettid));
@@ -66,7 +67,10 @@ void SetLogVerbosity(int verbosity) { g_verbosity.store(verbosity, std::memory_o
 bool LogVerbosityAtLeast(int verbosity) { return g_verbosity.load(std::memory_order_relaxed) >= verbosity; }
 void SetLogFormat(LogFormat format) { g_format.store(format, std::memory_order_relaxed); }
 
+void SetLogThreshold(LogSeverity least) { g_threshold.store(least, std::memory_order_relaxed); }
+
 void WriteLog(LogSeverity severity, const char* file, int line, absl::string_view message, LogFields fields) {
+  if (severity < g_threshold.load(std::memory_order_relaxed)) return;
   const absl::Time now = Clock::Real().TimeNow();
   std::string text;
   switch (g_format.load(std::memory_order_relaxed)) {

@@ -59,6 +59,9 @@ void SetLogVerbosity(int verbosity);
 bool LogVerbosityAtLeast(int verbosity);
 // Set once, by main.
 void SetLogFormat(LogFormat format);
+// Entries less severe than this are dropped. Set once, by main: for programs such
+// as a simulation, in which errors are the normal case.
+void SetLogThreshold(LogSeverity least);
 
 // Writes one entry; use the macros.
 void WriteLog(LogSeverity severity, const char* file, int line, absl::string_view message, LogFields fields = {});
