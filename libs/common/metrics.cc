@@ -148,7 +148,12 @@ void GaugeFamily::Add(LabelValues values, double amount) {
   table_->With(values, [amount](prometheus::Gauge& gauge) { gauge.Increment(amount); });
 }
 void HistogramFamily::Observe(LabelValues values, double value) {
-  table_->With(values, [value](prometheus::Histogram& histogram) { histogram.Observe(std::max(value, 0.0)); });
+  ObserveTimes(values, value, 1);
+}
+void HistogramFamily::ObserveTimes(LabelValues values, double value, int64_t times) {
+  table_->With(values, [value, times](prometheus::Histogram& histogram) {
+    for (int64_t i = 0; i < times; ++i) histogram.Observe(std::max(value, 0.0));
+  });
 }
 
 namespace {

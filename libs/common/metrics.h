@@ -2,6 +2,7 @@
 #define LIBS_COMMON_METRICS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -100,6 +101,8 @@ class HistogramFamily : public SeriesFamily<prometheus::Histogram> {
   // A value below 0, which only a clock that jumped can give, counts as 0.
   void Observe(LabelValues values, double value);
   void Observe(double value) { Observe({}, value); }
+  // The same value `times` times.
+  void ObserveTimes(LabelValues values, double value, int64_t times);
 
  private:
   friend class MetricRegistry;

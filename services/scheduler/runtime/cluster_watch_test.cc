@@ -7,7 +7,6 @@
 
 #include "libs/common/simulated_clock.h"
 #include "libs/kube/testing/fake_kube_api.h"
-#include "services/scheduler/runtime/event_json.h"
 #include "services/scheduler/runtime/kinds.h"
 #include "services/scheduler/runtime/testing/small_world.h"
 

@@ -23,7 +23,7 @@ class Notes : public DecisionSink, public TurnRecorder, public TurnObserver {
 
   void Submit(const Decision& decision) override {
     submitted.push_back(std::string(DecisionKind(decision)));
-    revision_at_submit = publisher_->Current()->revision;
+    revision_at_submit = publisher_->Latest()->revision;
   }
   void Record(const Turn& turn) override { recorded.push_back(turn); }
   void OnEvent(const Event&) override { ++events; }
@@ -54,6 +54,10 @@ struct World {
     Post(QueueUpserted{QueueValue("team-a", 2)});
     for (const ListedKind kind : {ListedKind::kUnits, ListedKind::kQueues, ListedKind::kQuotas}) Post(Listed{kind});
   }
+  std::string Epoch() const {
+    const auto latest = publisher.Latest();
+    return latest == nullptr ? "" : latest->epoch;
+  }
   void Turn() { loop.RunTurn(absl::ZeroDuration()); }
   bool Submitted(const std::string& kind) const {
     return std::find(notes.submitted.begin(), notes.submitted.end(), kind) != notes.submitted.end();
@@ -76,7 +80,7 @@ TEST_CASE("nothing is decided or published before every kind is listed") {
   world.Post(Listed{ListedKind::kUnits});
   world.Turn();
   CHECK(world.notes.submitted.empty());
-  CHECK_FALSE(world.publisher.Current()->synced);
+  CHECK(world.publisher.Latest() == nullptr);
   REQUIRE(world.notes.recorded.size() == 1);
   CHECK_FALSE(world.notes.recorded[0].cycled);
 }
@@ -89,14 +93,14 @@ TEST_CASE("a follower is synced and decides nothing, a leader decides at once") 
   world.ListAll();
   world.Post(UnitUpserted{UnitValue("a", 3, 1000)});
   world.Turn();
-  CHECK(world.publisher.Current()->synced);
+  CHECK(world.publisher.Latest()->synced);
   CHECK_FALSE(world.Submitted("Dequeue"));
   CHECK(leading == 0);
 
   world.Post(LeadershipTaken{"77"});
   world.Turn();
   CHECK(world.Submitted("Dequeue"));
-  CHECK(world.publisher.Current()->epoch == "77");
+  CHECK(world.publisher.Latest()->epoch == "77");
   CHECK(leading == 1);
   world.Turn();
   CHECK(leading == 1);
@@ -109,7 +113,7 @@ TEST_CASE("the picture is published before the decisions are handed over") {
   world.Post(UnitUpserted{UnitValue("a", 3, 1000)});
   world.Turn();
   REQUIRE(world.Submitted("Dequeue"));
-  CHECK(world.notes.revision_at_submit == world.publisher.Current()->revision);
+  CHECK(world.notes.revision_at_submit == world.publisher.Latest()->revision);
   CHECK(world.notes.revision_at_submit > 0);
 }
 
@@ -178,7 +182,10 @@ TEST_CASE("Run turns until Stop") {
   std::thread decision([&world] { world.loop.Run(); });
   world.ListAll();
   world.Post(LeadershipTaken{"1"});
-  while (world.publisher.Current()->epoch != "1") std::this_thread::yield();
+  for (uint64_t seen = 0; world.Epoch() != "1";) {
+    const auto newer = world.publisher.AwaitNewer(seen, absl::InfiniteDuration());
+    seen = newer == nullptr ? 0 : newer->revision;
+  }
   world.loop.Stop();
   decision.join();
   const int64_t turns = world.loop.turns();

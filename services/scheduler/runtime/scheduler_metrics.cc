@@ -1,0 +1,191 @@
+#include "services/scheduler/runtime/scheduler_metrics.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "services/scheduler/core/snapshot.h"
+
+namespace kq::scheduler {
+namespace {
+
+using Labels = MetricSink::Labels;
+// Amounts by the value of the first label and the resource.
+using Sums = std::map<std::pair<std::string, std::string>, double>;
+
+constexpr char kUsageHelp[] = "Sum resources of dequeued job, by quota; cpu in thousandths of a core.";
+constexpr char kNamespaceUsageHelp[] = "Sum resources of dequeued job, by namespace; cpu in cores.";
+constexpr char kActiveHelp[] =
+    "The total number of queueunits in active queues: ready or waiting for something to change.";
+constexpr char kBackoffHelp[] = "The total number of queueunits in backoff queue: tried again at a given time.";
+constexpr char kTypeHelp[] = "total queueunits";
+
+std::string KindOf(const QueueUnit& unit) { return unit.consumer.kind; }
+
+uint64_t UidHash(absl::string_view uid) { return absl::Hash<absl::string_view>{}(uid); }
+
+// What a charged unit holds; one whose admission is on its way holds what it asked for.
+Resources ChargeOf(const UnitSnapshot& unit) {
+  return unit.place == Place::kAssumed ? Held(*unit.unit) + Need(*unit.unit) : Held(*unit.unit);
+}
+
+void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
+  for (const auto& queue : snapshot.queues) {
+    const Labels labels = {{"queue", queue->queue.key.name}};
+    sink->Gauge("queueunits_in_active_queue", kActiveHelp, labels, static_cast<double>(queue->ready + queue->parked));
+    sink->Gauge("queueunits_in_backoff_queue", kBackoffHelp, labels, static_cast<double>(queue->resting));
+    sink->Gauge("koord_queue_queue_trouble", "1 if the queue admits nothing, whatever room there is.", labels,
+                queue->trouble.empty() ? 0 : 1);
+    (*places)[Place::kReady] += queue->ready;
+    (*places)[Place::kResting] += queue->resting;
+    (*places)[Place::kParked] += queue->parked;
+  }
+}
+
+void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
+  Sums by_quota, by_namespace, over;
+  std::map<std::string, double> trouble;
+  for (const auto& quota : snapshot.quotas) {
+    const std::string& name = quota->quota.key.name;
+    trouble[name] = std::max(trouble[name], quota->trouble.empty() ? 0.0 : 1.0);
+    for (const auto& [resource, amount] : quota->quota.max) {
+      by_quota[{name, resource}] += 0;
+      over[{name, resource}] += static_cast<double>(std::max<int64_t>(0, quota->used.At(resource) - amount));
+    }
+    for (const auto& [resource, amount] : quota->used) by_quota[{name, resource}] += static_cast<double>(amount);
+    for (const UnitSnapshot& unit : quota->charged) {
+      ++(*places)[unit.place];
+      for (const auto& [resource, amount] : ChargeOf(unit)) {
+        const double scale = resource == "cpu" ? 1000.0 : 1.0;
+        by_namespace[{unit.unit->key.ns, resource}] += static_cast<double>(amount) / scale;
+      }
+    }
+  }
+  const auto gauge = [sink](const char* metric, const char* help, const char* label, const Sums& sums) {
+    for (const auto& [key, sum] : sums) sink->Gauge(metric, help, {{label, key.first}, {"resource", key.second}}, sum);
+  };
+  gauge("dequeued_quota_usage_by_quota", kUsageHelp, "quota", by_quota);
+  gauge("dequeued_quota_usage_by_namespace", kNamespaceUsageHelp, "namespace", by_namespace);
+  gauge("koord_queue_quota_over_max", "What is charged above the quota's max, of each resource it names.", "quota",
+        over);
+  for (const auto& [name, bad] : trouble) {
+    sink->Gauge("koord_queue_quota_trouble", "1 if the quota admits nothing, whatever room it has.", {{"quota", name}},
+                bad);
+  }
+}
+
+}  // namespace
+
+void CollectSnapshot(const Snapshot& snapshot, MetricSink* sink) {
+  std::map<Place, int64_t> places;
+  for (const Place place : {Place::kUnmapped, Place::kInvalid, Place::kInactive, Place::kReady, Place::kResting,
+                            Place::kParked, Place::kAssumed, Place::kAdmitted, Place::kDraining}) {
+    places[place] = 0;
+  }
+  CollectQueues(snapshot, sink, &places);
+  CollectQuotas(snapshot, sink, &places);
+  if (snapshot.unplaced != nullptr) {
+    for (const UnitSnapshot& unit : *snapshot.unplaced) ++places[unit.place];
+  }
+  for (const auto& [place, count] : places) {
+    sink->Gauge("koord_queue_units", "Unfinished queueunits by the place they are in.",
+                {{"place", std::string(PlaceName(place))}}, static_cast<double>(count));
+  }
+  if (snapshot.units_by_type != nullptr) {
+    for (const auto& [type, count] : *snapshot.units_by_type) {
+      sink->Gauge("queueunits_by_job_type", kTypeHelp, {{"namespace", type.first}, {"type", type.second}},
+                  static_cast<double>(count));
+    }
+  }
+  sink->Gauge("koord_queue_snapshot_revision", "Number of the newest picture of this leadership.", {},
+              static_cast<double>(snapshot.revision));
+}
+
+SchedulerMetrics::SchedulerMetrics(MetricRegistry* registry, const SnapshotPublisher* publisher,
+                                   std::function<bool()> leads)
+    : leads_(std::move(leads)),
+      algorithm_latency_(registry->AddHistogram("job_scheduling_algorithm_latency",
+                                                "Latency of job scheduling algorithm", ExponentialBounds(0.01, 2, 15))),
+      e2e_latency_(registry->AddHistogram("job_scheduling_e2e_latency",
+                                          "Milliseconds from the creation (or last requeueing) of a queueunit to its "
+                                          "confirmed admission",
+                                          ExponentialBounds(1, 2, 28))),
+      phase_seconds_(registry->AddHistogram("koord_queue_turn_phase_seconds", "Time spent in each phase of a turn.",
+                                            ExponentialBounds(0.000'01, 4, 11),
+                                            {{"phase", {"apply", "cycle", "snapshot", "submit"}}})),
+      attempts_(registry->AddCounter("job_schedule_attempts", "Number of scheduling attempts, by queue and result.",
+                                     {"queue", {"result", {"scheduled", "unschedulable"}}})),
+      coming_(registry->AddCounter("queueunits_coming_rate_by_job_type", kTypeHelp, {"namespace", "type", "status"})),
+      request_seconds_(registry->AddHistogram(
+          "rest_client_request_duration_seconds", "Request latency in seconds. Broken down by verb, and host.",
+          {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, {"verb", "host"})),
+      requests_(registry->AddCounter("rest_client_requests_total",
+                                     "Number of HTTP requests, partitioned by status code, method, and host.",
+                                     {"code", "method", "host"})) {
+  registry->AddCollector([publisher, leads = leads_](MetricSink& sink) {
+    if (!leads()) return;
+    const std::shared_ptr<const Snapshot> snapshot = publisher->Latest();
+    if (snapshot != nullptr && !snapshot->epoch.empty()) CollectSnapshot(*snapshot, &sink);
+  });
+}
+
+void SchedulerMetrics::OnEvent(const Event& event) {
+  if (const auto* news = std::get_if<UnitUpserted>(&event)) {
+    Came(news->unit);
+  } else if (const auto* removed = std::get_if<UnitRemoved>(&event)) {
+    seen_.erase(UidHash(removed->uid));
+  } else if (const auto* gone = std::get_if<QueueRemoved>(&event)) {
+    attempts_.RemoveWhere("queue", gone->queue.name);
+  } else if (const auto* listed = std::get_if<Listed>(&event)) {
+    listed_ = listed_ || listed->kind == ListedKind::kUnits;
+  }
+}
+
+void SchedulerMetrics::Came(const QueueUnit& unit) {
+  const Phase phase = unit.phase == Phase::kUnset ? Phase::kEnqueued : unit.phase;
+  const auto [at, inserted] = seen_.try_emplace(UidHash(unit.uid), phase);
+  if (!inserted && std::exchange(at->second, phase) == phase) return;
+  if (!listed_ || !leads_()) return;
+  coming_.Increment({unit.key.ns, KindOf(unit), PhaseName(phase)});
+}
+
+void SchedulerMetrics::OnTurn(const Turn& turn, const TurnTimes& times, const std::vector<Core::AskCount>& asks) {
+  const bool worked = !turn.events->empty() || turn.asked > 0;
+  if (worked) phase_seconds_.Observe({"apply"}, absl::ToDoubleSeconds(times.apply));
+  if (!turn.cycled) return;
+  if (worked) {
+    phase_seconds_.Observe({"cycle"}, absl::ToDoubleSeconds(times.cycle));
+    phase_seconds_.Observe({"snapshot"}, absl::ToDoubleSeconds(times.snapshot));
+    phase_seconds_.Observe({"submit"}, absl::ToDoubleSeconds(times.submit));
+  }
+  if (turn.asked == 0) return;
+  algorithm_latency_.ObserveTimes({}, absl::ToDoubleMilliseconds(times.cycle) / static_cast<double>(turn.asked),
+                                  turn.asked);
+  for (const Core::AskCount& count : asks) {
+    attempts_.Increment({count.queue, count.admitted ? "scheduled" : "unschedulable"},
+                        static_cast<double>(count.count));
+  }
+}
+
+absl::Time EnqueuedAt(const QueueUnit& unit) {
+  absl::Time at = unit.created;
+  for (const Condition& condition : unit.conditions) {
+    if (condition.type == "Evicted" && condition.status == "False") at = std::max(at, condition.last_transition);
+  }
+  return at;
+}
+
+void SchedulerMetrics::OnAdmitted(const QueueUnit& unit, absl::Time now) {
+  e2e_latency_.Observe(absl::ToDoubleMilliseconds(now - EnqueuedAt(unit)));
+}
+
+void SchedulerMetrics::OnRequest(absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
+  const std::string text = code == 0 ? "<error>" : absl::StrCat(code);
+  requests_.Increment({text, verb, host});
+  request_seconds_.Observe({verb, host}, absl::ToDoubleSeconds(took));
+}
+
+}  // namespace kq::scheduler

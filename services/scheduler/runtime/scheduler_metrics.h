@@ -1,0 +1,70 @@
+#ifndef SERVICES_SCHEDULER_RUNTIME_SCHEDULER_METRICS_H_
+#define SERVICES_SCHEDULER_RUNTIME_SCHEDULER_METRICS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "libs/common/metrics.h"
+#include "services/scheduler/core/core.h"
+#include "services/scheduler/runtime/snapshot_publisher.h"
+#include "services/scheduler/runtime/turn.h"
+
+namespace kq::scheduler {
+
+// The metrics of the original, under its names, labels and buckets, so that its
+// dashboard goes on working; and koord_queue_* about the process itself.
+//
+// What describes queues, quotas and units comes from the leader alone, so that
+// sums over replicas count everything once: gauges are computed from the newest
+// snapshot at each scrape, and series of what is gone vanish with it.
+//
+// OnEvent and OnTurn from the decision thread, the rest from any.
+class SchedulerMetrics : public TurnObserver {
+ public:
+  // `registry` and `publisher` must outlive it; it must outlive the registry's
+  // last Text. `leads`: whether this process leads, from any thread.
+  SchedulerMetrics(MetricRegistry* registry, const SnapshotPublisher* publisher, std::function<bool()> leads);
+
+  void OnEvent(const Event& event) override;
+  void OnTurn(const Turn& turn, const TurnTimes& times, const std::vector<Core::AskCount>& asks) override;
+
+  // The API server has confirmed an admission: the time from when the unit was
+  // enqueued (created, or last requeued) until now.
+  void OnAdmitted(const QueueUnit& unit, absl::Time now);
+  // A request to the API server has ended; `code` is 0 if it got no answer.
+  void OnRequest(absl::string_view verb, absl::string_view host, int code, absl::Duration took);
+
+ private:
+  void Came(const QueueUnit& unit);
+
+  const std::function<bool()> leads_;
+  HistogramFamily& algorithm_latency_;
+  HistogramFamily& e2e_latency_;
+  HistogramFamily& phase_seconds_;
+  CounterFamily& attempts_;
+  CounterFamily& coming_;
+  HistogramFamily& request_seconds_;
+  CounterFamily& requests_;
+
+  // Of the decision thread: the phase that each unit, by a hash of its UID, was
+  // last seen in; and whether the units have been listed, so that those that were
+  // there at the start do not count as coming.
+  absl::flat_hash_map<uint64_t, Phase> seen_;
+  bool listed_ = false;
+};
+
+// From when a unit waits for its admission: its creation, or when it was last put
+// back into its queue.
+absl::Time EnqueuedAt(const QueueUnit& unit);
+
+// The gauges of a leader's snapshot. Pure, for tests and the registry's collector.
+void CollectSnapshot(const Snapshot& snapshot, MetricSink* sink);
+
+}  // namespace kq::scheduler
+
+#endif  // SERVICES_SCHEDULER_RUNTIME_SCHEDULER_METRICS_H_

@@ -1,0 +1,199 @@
+#include "services/scheduler/runtime/scheduler_metrics.h"
+
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/scheduler/runtime/testing/small_world.h"
+
+namespace kq::scheduler {
+namespace {
+
+const absl::Time kStart = absl::FromUnixSeconds(1700000000);
+
+struct World {
+  World() : metrics(&registry, &publisher, [this] { return leads; }) {}
+
+  // The value of a series ("name{label=\"x\"}"); empty if there is none.
+  std::string Value(const std::string& series) {
+    const std::string text = "\n" + registry.Text();
+    const size_t at = text.find("\n" + series + " ");
+    if (at == std::string::npos) return "";
+    const size_t begin = at + series.size() + 2;
+    return text.substr(begin, text.find('\n', begin) - begin);
+  }
+  void Publish(Snapshot snapshot) {
+    snapshot.epoch = "1";
+    snapshot.revision = ++revision;
+    publisher.Publish(std::make_shared<const Snapshot>(std::move(snapshot)));
+  }
+  void Turn(int64_t asked, absl::Duration cycle, std::vector<Core::AskCount> asks) {
+    scheduler::Turn turn;
+    turn.events = std::make_shared<const std::vector<Event>>();
+    turn.cycled = true;
+    turn.asked = asked;
+    TurnTimes times;
+    times.cycle = cycle;
+    metrics.OnTurn(turn, times, asks);
+  }
+
+  MetricRegistry registry;
+  SnapshotPublisher publisher;
+  bool leads = true;
+  uint64_t revision = 0;
+  SchedulerMetrics metrics;
+};
+
+// A queue with three waiting units and a quota with one admitted one.
+Snapshot Busy() {
+  Snapshot snapshot;
+  auto queue = std::make_shared<QueueSnapshot>();
+  queue->queue = QueueValue("team-a", 1);
+  queue->ready = 1;
+  queue->parked = 2;
+  queue->resting = 4;
+  snapshot.queues = {queue};
+
+  auto quota = std::make_shared<QuotaSnapshot>();
+  quota->quota = QuotaValue("team-a", 2, 4000);
+  quota->used = {{"cpu", 4500}};
+  auto unit = std::make_shared<QueueUnit>(UnitValue("a", 3, 2500));
+  unit->phase = Phase::kDequeued;
+  UnitSnapshot admitted;
+  admitted.unit = unit;
+  admitted.place = Place::kAdmitted;
+  UnitSnapshot assumed;
+  assumed.unit = std::make_shared<QueueUnit>(UnitValue("b", 4, 2000));
+  assumed.place = Place::kAssumed;
+  quota->charged = {admitted, assumed};
+  snapshot.quotas = {quota};
+  snapshot.unplaced = std::make_shared<std::vector<UnitSnapshot>>();
+  snapshot.units_by_type = std::make_shared<std::map<std::pair<std::string, std::string>, int64_t>>(
+      std::map<std::pair<std::string, std::string>, int64_t>{{{"default", "Job"}, 9}});
+  return snapshot;
+}
+
+TEST_CASE("before anything happened only metrics without labels are there") {
+  World world;
+  CHECK(world.Value("job_scheduling_algorithm_latency_count") == "0");
+  CHECK(world.Value("job_scheduling_e2e_latency_count") == "0");
+  const std::string text = world.registry.Text();
+  for (const char* absent : {"job_schedule_attempts", "dequeued_quota_usage", "queueunits_"}) {
+    CAPTURE(absent);
+    CHECK(text.find(absent) == std::string::npos);
+  }
+}
+
+TEST_CASE("the gauges of the contract come from the newest picture") {
+  World world;
+  world.Publish(Busy());
+  CHECK(world.Value(R"(queueunits_in_active_queue{queue="team-a"})") == "3");
+  CHECK(world.Value(R"(queueunits_in_backoff_queue{queue="team-a"})") == "4");
+  CHECK(world.Value(R"(dequeued_quota_usage_by_quota{quota="team-a",resource="cpu"})") == "4500");
+  CHECK(world.Value(R"(dequeued_quota_usage_by_namespace{namespace="default",resource="cpu"})") == "4.5");
+  CHECK(world.Value(R"(queueunits_by_job_type{namespace="default",type="Job"})") == "9");
+  CHECK(world.Value(R"(koord_queue_quota_over_max{quota="team-a",resource="cpu"})") == "500");
+  CHECK(world.Value(R"(koord_queue_units{place="admitted"})") == "1");
+  CHECK(world.Value(R"(koord_queue_units{place="assumed"})") == "1");
+  CHECK(world.Value(R"(koord_queue_units{place="parked"})") == "2");
+}
+
+TEST_CASE("series of what is gone vanish") {
+  World world;
+  world.Publish(Busy());
+  world.Turn(1, absl::Milliseconds(1), {{"team-a", true, 1}});
+  world.Publish(Snapshot());
+  world.metrics.OnEvent(QueueRemoved{{"koord-queue", "team-a"}, 9});
+  const std::string text = world.registry.Text();
+  CHECK(text.find("team-a") == std::string::npos);
+  CHECK(text.find("namespace=\"default\"") == std::string::npos);
+}
+
+TEST_CASE("a replica that does not lead shows nothing about queues") {
+  World world;
+  world.Publish(Busy());
+  world.leads = false;
+  CHECK(world.registry.Text().find("team-a") == std::string::npos);
+  CHECK(world.Value("job_scheduling_algorithm_latency_count") == "0");
+}
+
+TEST_CASE("attempts are counted by queue and result, latency once for each unit asked") {
+  World world;
+  world.Turn(4, absl::Milliseconds(8), {{"team-a", true, 1}, {"team-a", false, 2}, {"team-b", false, 1}});
+  CHECK(world.Value(R"(job_schedule_attempts{queue="team-a",result="scheduled"})") == "1");
+  CHECK(world.Value(R"(job_schedule_attempts{queue="team-a",result="unschedulable"})") == "2");
+  CHECK(world.Value(R"(job_schedule_attempts{queue="team-b",result="unschedulable"})") == "1");
+  CHECK(world.Value("job_scheduling_algorithm_latency_count") == "4");
+  CHECK(world.Value("job_scheduling_algorithm_latency_sum") == "8");
+  CHECK(world.Value(R"(job_scheduling_algorithm_latency_bucket{le="1.28"})") == "0");
+  CHECK(world.Value(R"(job_scheduling_algorithm_latency_bucket{le="2.56"})") == "4");
+  CHECK(world.Value(R"(koord_queue_turn_phase_seconds_count{phase="cycle"})") == "1");
+  world.Turn(0, absl::Milliseconds(8), {});
+  CHECK(world.Value("job_scheduling_algorithm_latency_count") == "4");
+}
+
+TEST_CASE("the buckets are those of the original") {
+  World world;
+  const std::string text = world.registry.Text();
+  for (const char* bucket :
+       {R"(job_scheduling_algorithm_latency_bucket{le="0.01"})",
+        R"(job_scheduling_algorithm_latency_bucket{le="163.84"})", R"(job_scheduling_e2e_latency_bucket{le="1"})",
+        R"(job_scheduling_e2e_latency_bucket{le="134217728"})"}) {
+    CAPTURE(bucket);
+    CHECK(text.find(bucket) != std::string::npos);
+  }
+}
+
+TEST_CASE("the time to admission runs from the creation, or from the last time the unit was put back") {
+  World world;
+  QueueUnit unit = UnitValue("a", 3, 1000);
+  unit.created = kStart;
+  world.metrics.OnAdmitted(unit, kStart + absl::Milliseconds(300));
+  CHECK(world.Value("job_scheduling_e2e_latency_sum") == "300");
+  unit.conditions = {{"Evicted", "False", "Requeued", "", kStart + absl::Seconds(10), std::nullopt}};
+  world.metrics.OnAdmitted(unit, kStart + absl::Milliseconds(10100));
+  CHECK(world.Value("job_scheduling_e2e_latency_sum") == "400");
+  CHECK(world.Value("job_scheduling_e2e_latency_count") == "2");
+}
+
+TEST_CASE("units that come and change their phase are counted, those of the first list are not") {
+  World world;
+  QueueUnit old = UnitValue("old", 1, 1000);
+  old.consumer.kind = "Job";
+  world.metrics.OnEvent(UnitUpserted{old});
+  world.metrics.OnEvent(Listed{ListedKind::kUnits});
+  QueueUnit unit = UnitValue("new", 2, 1000);
+  unit.consumer.kind = "Job";
+  unit.phase = Phase::kUnset;
+  world.metrics.OnEvent(UnitUpserted{unit});
+  world.metrics.OnEvent(UnitUpserted{unit});
+  unit.phase = Phase::kDequeued;
+  world.metrics.OnEvent(UnitUpserted{unit});
+  old.phase = Phase::kSucceed;
+  world.metrics.OnEvent(UnitUpserted{old});
+  const auto coming = [&world](const std::string& status) {
+    return world.Value(R"(queueunits_coming_rate_by_job_type{namespace="default",status=")" + status +
+                       R"(",type="Job"})");
+  };
+  CHECK(coming("Enqueued") == "1");
+  CHECK(coming("Dequeued") == "1");
+  CHECK(coming("Succeed") == "1");
+  world.leads = false;
+  unit.phase = Phase::kRunning;
+  world.metrics.OnEvent(UnitUpserted{unit});
+  CHECK(coming("Running").empty());
+}
+
+TEST_CASE("requests are counted by code and timed by verb") {
+  World world;
+  world.metrics.OnRequest("GET", "127.0.0.1:6443", 200, absl::Milliseconds(50));
+  world.metrics.OnRequest("PATCH", "127.0.0.1:6443", 0, absl::Seconds(2));
+  CHECK(world.Value(R"(rest_client_requests_total{code="200",host="127.0.0.1:6443",method="GET"})") == "1");
+  CHECK(world.Value(R"(rest_client_requests_total{code="<error>",host="127.0.0.1:6443",method="PATCH"})") == "1");
+  CHECK(world.Value(R"(rest_client_request_duration_seconds_bucket{host="127.0.0.1:6443",verb="GET",le="0.1"})") ==
+        "1");
+}
+
+}  // namespace
+}  // namespace kq::scheduler
