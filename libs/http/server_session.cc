@@ -109,8 +109,10 @@ class AsioServerSession : public ServerSession, public std::enable_shared_from_t
   awaitable<bool> Answer(HttpResponse response, bool is_head, AfterAnswer after);
   awaitable<bool> SendPieces(const HttpResponse& response);
   awaitable<void> Refuse(int code, absl::string_view reason);
-  // Lets the peer read the last answer before the connection is closed: data
-  // that it still sends would otherwise destroy it.
+  // Tells the peer that nothing more will come.
+  awaitable<void> SayGoodbye();
+  // The same, and lets the peer read the last answer before the connection is
+  // closed: data that it still sends would otherwise destroy it.
   awaitable<void> Linger();
 
   // 0 at the end, on an error and when time is over.
@@ -191,7 +193,12 @@ awaitable<void> AsioServerSession::Run() {
                                       close ? AfterAnswer::kClose : AfterAnswer::kKeep);
     if (!sent) break;
     if (close) {
-      co_await Linger();
+      // Where everything that came was read, nothing can destroy the answer.
+      if (serve && buffer_.View().empty()) {
+        co_await SayGoodbye();
+      } else {
+        co_await Linger();
+      }
       break;
     }
     patience = options.idle_timeout;
@@ -206,10 +213,7 @@ awaitable<bool> AsioServerSession::Handshake() {
   if (error) {
     KQ_VLOG(2, "TLS handshake failed", {{"peer", peer_.address}, {"err", error.message()}});
     // The alert says why. Bytes that nobody reads would destroy it on its way.
-    if (!timed_out_ && !closed_) {
-      socket_.shutdown(Socket::shutdown_send, error);
-      co_await Linger();
-    }
+    if (!timed_out_ && !closed_) co_await Linger();
     Close();
     co_return false;
   }
@@ -330,7 +334,7 @@ awaitable<void> AsioServerSession::Refuse(int code, absl::string_view reason) {
   if (sent) co_await Linger();
 }
 
-awaitable<void> AsioServerSession::Linger() {
+awaitable<void> AsioServerSession::SayGoodbye() {
   Arm(kLingerTime);
   error_code error;
   if (tls_.has_value() && SSL_is_init_finished(tls_->native_handle())) {
@@ -339,6 +343,11 @@ awaitable<void> AsioServerSession::Linger() {
     co_await tls_->async_shutdown(net::redirect_error(net::use_awaitable, error));
   }
   socket_.shutdown(Socket::shutdown_send, error);
+}
+
+awaitable<void> AsioServerSession::Linger() {
+  co_await SayGoodbye();
+  error_code error;
   std::array<char, 4096> unread;
   for (size_t total = 0; total < kLingerBytes && !timed_out_ && !closed_;) {
     const size_t received =
