@@ -102,7 +102,9 @@ absl::StatusOr<Quantity> Quantity::Parse(absl::string_view text) {
   if (text.size() > kMaxLength) {
     return absl::OutOfRangeError(absl::StrCat(Quoted(text), " is no sensible quantity: ", text.size(), " characters"));
   }
-  const absl::string_view whole = absl::StripAsciiWhitespace(text);
+  absl::string_view whole = text;
+  while (absl::ConsumePrefix(&whole, " ") || absl::ConsumeSuffix(&whole, " ")) {
+  }
   if (whole.empty()) return Malformed(whole, "it is empty");
   absl::string_view rest = whole;
   Quantity quantity;
@@ -216,12 +218,8 @@ std::string Quantity::ToString() const {
       return DecimalText(Format::kDecimalSuffix);
     case Format::kExponent:
       return DecimalText(Format::kExponent);
-    case Format::kBinarySuffix: {
-      // A fraction, and what is less than 1Ki, is printed in decimal.
-      const bool small =
-          exponent_ + static_cast<int64_t>(digits_.size()) <= 4 && Magnitude(Rounded(0).value_or(0)) < 1024;
-      return exponent_ < 0 || small ? DecimalText(Format::kDecimalSuffix) : BinaryText();
-    }
+    case Format::kBinarySuffix:
+      return BinaryText();
   }
   return "0";
 }
@@ -236,9 +234,12 @@ std::string Quantity::DecimalText(Format format) const {
 }
 
 std::string Quantity::BinaryText() const {
+  constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();
+  uint64_t magnitude = Magnitude(Rounded(0).value_or(std::numeric_limits<int64_t>::min()));
   // The server cuts here.
-  uint64_t magnitude = Magnitude(Rounded(0).value_or(std::numeric_limits<int64_t>::max()));
-  magnitude = std::min<uint64_t>(magnitude, std::numeric_limits<int64_t>::max());
+  if (magnitude > kMost) return absl::StrCat(negative_ ? "-" : "", kMost);
+  // A fraction, and what is less than 1Ki, is printed in decimal.
+  if (exponent_ < 0 || magnitude < 1024) return DecimalText(Format::kDecimalSuffix);
   int64_t power = 0;
   for (; magnitude % 1024 == 0; magnitude /= 1024) power += 10;
   return absl::StrCat(negative_ ? "-" : "", magnitude, SuffixFor(Format::kBinarySuffix, power));

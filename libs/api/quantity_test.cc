@@ -92,6 +92,9 @@ TEST_CASE("quantities are printed in canonical form", "[quantity]") {
       {"10Ei", "9223372036854775807"},
       {"8Ei", "9223372036854775807"},
       {"-100Ei", "-9223372036854775807"},
+      {"9.999Ei", "9223372036854775807"},
+      {"-49.6Ei", "-9223372036854775807"},
+      {"8191.99999Pi", "9223372025595776739573760u"},
       // exponents
       {"1e3", "1e3"},
       {"1E3", "1e3"},
@@ -105,7 +108,7 @@ TEST_CASE("quantities are printed in canonical form", "[quantity]") {
       {"123e-2", "1230e-3"},
       {"1e100", "10e99"},
       // spaces, as the server's JSON takes them
-      {" 1Gi\n", "1Gi"},
+      {"  1Gi ", "1Gi"},
       // suffixes alone are 0 to the server, where its short way of reading does
       {"Ki", "0"},
       {"m", "0"},
@@ -133,6 +136,7 @@ TEST_CASE("what is no quantity is refused with the reason", "[quantity]") {
       {"1x", "\"1x\" is not a quantity: unknown suffix \"x\""},
       {"1.2.3", "\"1.2.3\" is not a quantity: unknown suffix \".3\""},
       {"--1", "\"--1\" is not a quantity: unknown suffix \"-1\""},
+      {"1Gi\n", "\"1Gi\\n\" is not a quantity: unknown suffix \"Gi\\n\""},
       {"1 Gi", "\"1 Gi\" is not a quantity: unknown suffix \" Gi\""},
       {"1,5", "\"1,5\" is not a quantity: unknown suffix \",5\""},
       {"0x10", "\"0x10\" is not a quantity: unknown suffix \"x10\""},
