@@ -52,7 +52,7 @@ struct ListRequest {
 };
 
 // An object that is there but cannot be decoded. Its key is empty if not even
-// its metadata can be read.
+// that can be read.
 struct BrokenObject {
   ObjectKey key;
   absl::Status why;

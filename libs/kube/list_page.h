@@ -13,7 +13,7 @@ namespace kq {
 // not copied. If the body as a whole cannot be decoded, each item is decoded by
 // itself, so that one object with, say, a thousand levels of nesting does not hide
 // all others; those that cannot be are in ListPage::broken, by their keys.
-// kInvalidArgument: it is no list, or its metadata cannot be read.
+// kInvalidArgument: it is no list, or its own metadata cannot be read.
 absl::StatusOr<ListPage> ParseListPage(absl::string_view body);
 
 }  // namespace kq

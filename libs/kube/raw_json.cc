@@ -1,6 +1,7 @@
 #include "libs/kube/raw_json.h"
 
 #include <algorithm>
+#include <string>
 
 #include "libs/common/json.h"
 
@@ -92,9 +93,12 @@ absl::string_view RawMember(absl::string_view object, absl::string_view key) {
 }
 
 ObjectKey KeyInText(absl::string_view object) {
-  const absl::StatusOr<Json> metadata = ParseJson(RawMember(object, "metadata"));
-  if (!metadata.ok()) return {};
-  return {StringAt(*metadata, {"namespace"}), StringAt(*metadata, {"name"})};
+  const absl::string_view metadata = RawMember(object, "metadata");
+  const auto text = [metadata](absl::string_view field) -> std::string {
+    const absl::StatusOr<Json> value = ParseJson(RawMember(metadata, field));
+    return value.ok() && value->is_string() ? std::string(value->get_string().c_str()) : "";
+  };
+  return {text("namespace"), text("name")};
 }
 
 }  // namespace kq

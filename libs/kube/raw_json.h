@@ -23,8 +23,9 @@ std::vector<RawJsonMember> RawMembers(absl::string_view text);
 // The last member of that key, as the parser would have it; empty if there is none.
 absl::string_view RawMember(absl::string_view object, absl::string_view key);
 
-// Namespace and name in the text of one API object of which only the metadata
-// need be well-formed; empty if it is not either.
+// Namespace and name in the text of one API object, of which nothing else need be
+// well-formed: what nests too deeply does so again in metadata.managedFields.
+// Empty if they are not there.
 ObjectKey KeyInText(absl::string_view object);
 
 }  // namespace kq

@@ -48,12 +48,15 @@ TEST_CASE("nesting of any depth costs no stack") {
   CHECK(RawMember(deep, "b") == "1");
 }
 
-TEST_CASE("the key of an object is read from its metadata alone") {
+TEST_CASE("the key of an object is read from its metadata alone, however deep the rest is") {
   const std::string object =
       R"({"kind":"X","spec":)" + std::string(5000, '[') + std::string(5000, ']') +
       R"(,"metadata":{"labels":{"name":"wrong"},"name":"x","namespace":"a","annotations":{"c":"{\"name\":\"no\"}"}}})";
   CHECK(KeyInText(object) == ObjectKey{"a", "x"});
+  const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+  CHECK(KeyInText(R"({"metadata":{"managedFields":)" + deep + R"(,"name":"x"}})") == ObjectKey{"", "x"});
   CHECK(KeyInText(R"({"metadata":{"name":})") == ObjectKey{});
+  CHECK(KeyInText(R"({"metadata":{"name":7}})") == ObjectKey{});
   CHECK(KeyInText("") == ObjectKey{});
 }
 

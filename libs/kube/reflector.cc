@@ -41,6 +41,7 @@ struct Reflector::State {
   // False: the sink is full.
   bool Upsert(const Json& object, int64_t list);
   bool Remove(const Json& object);
+  void TellBroken(const BrokenObject& object);
   bool Handle(const WatchEvent& event);
 
   // From the start, on the next Step.
@@ -144,6 +145,16 @@ bool Reflector::State::Remove(const Json& object) {
   return true;
 }
 
+void Reflector::State::TellBroken(const BrokenObject& object) {
+  sink->Broken(WithContext(object.why, absl::StrCat("list ", options.resource.ToString(), " ", object.key.ToString())));
+  // It is still there, so this list must not report it removed.
+  for (auto& [key, entry] : known) {
+    if (key == object.key || object.key.name.empty()) entry.list = list;
+  }
+  MutexLock lock(&mu);
+  ++counts.errors;
+}
+
 absl::Duration Reflector::State::ListPage() {
   const bool first = continue_token.empty();
   absl::StatusOr<kq::ListPage> page = api->List({options.resource, options.ns, options.label_selector,
@@ -162,6 +173,7 @@ absl::Duration Reflector::State::ListPage() {
       return NextDelay();
     }
   }
+  for (const BrokenObject& object : page->broken) TellBroken(object);
   continue_token = page->continue_token;
   return continue_token.empty() ? FinishList() : absl::ZeroDuration();
 }

@@ -380,5 +380,55 @@ TEST_CASE("Stop ends Run, also while it waits for events or in a backoff") {
   CHECK(reflector.Synced() == reachable);
 }
 
+// Lists in which one object cannot be decoded.
+class ApiWithBroken : public FakeKubeApi {
+ public:
+  using FakeKubeApi::FakeKubeApi;
+  absl::StatusOr<ListPage> List(const ListRequest& request) override {
+    absl::StatusOr<ListPage> page = FakeKubeApi::List(request);
+    if (!page.ok()) return page;
+    std::vector<Json> items = std::exchange(page->items, {});
+    for (Json& item : items) {
+      if (KeyOf(item) == broken) {
+        page->broken.push_back({readable ? broken : ObjectKey(), absl::InvalidArgumentError("too deep")});
+      } else {
+        page->items.push_back(std::move(item));
+      }
+    }
+    return page;
+  }
+
+  ObjectKey broken;
+  bool readable = true;
+};
+
+TEST_CASE("an object that a list cannot decode is told, and not taken for removed") {
+  SimulatedClock clock;
+  ApiWithBroken api({.clock = &clock});
+  api.AddResource(kThings, {.kind = "Thing"});
+  for (const char* name : {"a", "b"}) REQUIRE(api.Create(kThings, "ns", Thing(name, 1)).ok());
+  Sink sink;
+  ReflectorOptions options;
+  options.resource = kThings;
+  Reflector reflector(options, &api, &clock, &sink);
+  reflector.Step(absl::ZeroDuration());
+  CHECK(sink.Take() == Lines{"+ a", "+ b", "listed"});
+
+  const auto list_again = [&] {
+    api.set_watch_faults(
+        [left = 1](const KubeResource&) mutable { return left-- > 0 ? FakeWatchFault::kGone : FakeWatchFault::kNone; });
+    for (int i = 0; i < 10 && reflector.Totals().lists < 2; ++i) reflector.Step(absl::ZeroDuration());
+    return sink.Take();
+  };
+  api.broken = {"ns", "a"};
+  SECTION("by its key") {
+    CHECK(list_again() == Lines{"+ b", "broken: list things.example.io ns/a: too deep", "listed"});
+  }
+  SECTION("or, if that cannot be read either, all that is missing is kept") {
+    api.readable = false;
+    CHECK(list_again() == Lines{"+ b", "broken: list things.example.io : too deep", "listed"});
+  }
+}
+
 }  // namespace
 }  // namespace kq
