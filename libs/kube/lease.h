@@ -31,8 +31,13 @@ absl::Status ValidateLeaseOptions(const LeaseOptions& options);
 // period and gives up when it could not for the renew deadline.
 //
 //   Follower --lease free, or not renewed for its duration--> Leader
-//   Leader --renew deadline passed, or another holder seen--> Lost (for good: the process exits)
+//   Leader --cannot renew and the deadline passed, or another holder seen--> Lost (for good: the process exits)
 //   Leader --Release--> Released
+//
+// A clock that is set back makes a candidate wait longer, and a leader stop
+// writing until it has renewed again. One that is set forward by more than the
+// lease may let a candidate begin up to a retry period early; the version of the
+// Lease then decides who holds it.
 //
 // Step does one attempt and returns, so that a simulation can drive it.
 // Step in one thread, the rest from any.
@@ -46,7 +51,8 @@ class Lease {
 
   // Tries to take or renew the lease. Returns how long to wait before the next Step.
   absl::Duration Step();
-  // Gives the lease back, if held, so that the next candidate need not wait.
+  // Gives the lease back, if held, so that the next candidate need not wait. It
+  // stops writing at once, whether or not the call succeeds; waits for a running Step.
   absl::Status Release();
 
   Role role() const;
