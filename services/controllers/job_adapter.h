@@ -24,6 +24,8 @@ struct JobKind {
   KubeResource resource;
   std::string api_version;  // "batch/v1"
   std::string kind;         // "Job"
+  // Narrows the watch of pods to those of jobs of this kind.
+  std::string pod_label_selector;
 };
 
 // Which jobs are queued that do not ask for it by a quota label.
@@ -81,6 +83,8 @@ class JobAdapter {
   virtual const JobKind& kind() const = 0;
   // Name of the unit of the job of this name.
   virtual std::string UnitName(absl::string_view job_name) const = 0;
+  // The reverse; empty if no job of this kind can have a unit of this name.
+  virtual std::string JobNameOfUnit(absl::string_view unit_name) const = 0;
 
   // Whether a job that has no unit is to get one: it is suspended, never started,
   // and asks for a quota or is covered by the rules; or it was released by us.

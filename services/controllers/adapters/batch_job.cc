@@ -146,6 +146,7 @@ class BatchJob : public JobAdapter {
   const JobKind& kind() const override { return kind_; }
 
   std::string UnitName(absl::string_view job_name) const override { return std::string(job_name); }
+  std::string JobNameOfUnit(absl::string_view unit_name) const override { return std::string(unit_name); }
 
   bool WantsUnit(const Json& job, const ManageRules& rules) const override {
     if (!IsChosen(job, rules)) return false;
@@ -208,7 +209,7 @@ class BatchJob : public JobAdapter {
   }
 
  private:
-  const JobKind kind_{"job", {"batch", "v1", "jobs"}, "batch/v1", "Job"};
+  const JobKind kind_{"job", {"batch", "v1", "jobs"}, "batch/v1", "Job", "batch.kubernetes.io/job-name"};
 };
 
 }  // namespace

@@ -1,0 +1,86 @@
+#include "services/controllers/job_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "libs/api/codec.h"
+#include "libs/common/time_format.h"
+#include "libs/kube/kube_api.h"
+#include "services/controllers/annotations.h"
+#include "services/controllers/unit_spec.h"
+
+namespace kq::controllers {
+namespace {
+
+// Enough replicas of every pod set; a unit of an older version, whose phase holds
+// quota without admissions, was admitted as a whole.
+bool IsCovered(const QueueUnit& unit) {
+  if (unit.admissions.empty()) return HoldsQuota(unit.phase);
+  return std::all_of(unit.pod_sets.begin(), unit.pod_sets.end(), [&unit](const PodSet& set) {
+    int64_t replicas = 0;
+    for (const Admission& admission : unit.admissions) {
+      if (admission.name == set.name) replicas += admission.replicas;
+    }
+    return replicas >= set.count;
+  });
+}
+
+bool IsSuspendedState(JobState state) {
+  return state == JobState::kWaiting || state == JobState::kStopping || state == JobState::kHolding ||
+         state == JobState::kHeld;
+}
+
+// status.requeueState.requeueAt; InfinitePast if it is not set.
+absl::Time BackoffUntil(const Json& unit) {
+  return ParseTime(StringAt(unit, {"status", "requeueState", "requeueAt"})).value_or(absl::InfinitePast());
+}
+
+void LookAtJob(const ObjectCache::View& known, const JobAdapter& adapter, const ManageRules& rules, JobView* view) {
+  Observation& seen = view->seen;
+  view->job_uid = UidOf(*view->job);
+  seen.job = adapter.State(*view->job, view->pods);
+  seen.managed = adapter.WantsUnit(*view->job, rules);
+  seen.marked = IsMarkedReleased(*view->job);
+  const bool held = seen.job == JobState::kHolding || seen.job == JobState::kHeld;
+  absl::StatusOr<Json> desired = DesiredUnit(*view->job, adapter, *known.priorities, held);
+  seen.priced = desired.ok();
+  if (desired.ok()) {
+    view->desired = *std::move(desired);
+  } else {
+    view->price_error = desired.status();
+  }
+}
+
+void LookAtUnit(const JobAdapter& adapter, absl::Time now, JobView* view) {
+  Observation& seen = view->seen;
+  seen.claim = ClaimOf(*view->unit_object, adapter.kind(), view->job_key.name, view->job_uid);
+  if (absl::StatusOr<QueueUnit> unit = ParseQueueUnit(*view->unit_object); unit.ok()) view->unit = *std::move(unit);
+  seen.phase = view->unit.phase;
+  seen.has_admissions = !view->unit.admissions.empty();
+  seen.covered = IsCovered(view->unit);
+  view->backoff_until = BackoffUntil(*view->unit_object);
+  seen.backoff_over = view->unit.phase != Phase::kTimeoutBackoff || now >= view->backoff_until;
+  if (seen.claim != Claim::kOurs) return;
+  view->report = ReportFor(view->unit, view->pods);
+  seen.counts_current = !Differs(view->report, view->unit);
+  if (!view->desired.has_value()) return;
+  view->patch = UnitPatch(*view->desired, *view->unit_object, IsSuspendedState(seen.job));
+  seen.spec_current = !view->patch.has_value();
+}
+
+}  // namespace
+
+JobView ViewOf(const ObjectKey& job, const ObjectCache::View& known, const JobAdapter& adapter,
+               const ManageRules& rules, absl::Time now) {
+  JobView view;
+  view.job_key = job;
+  view.unit_key = {job.ns, adapter.UnitName(job.name)};
+  view.job = known.job;
+  view.unit_object = known.unit;
+  view.pods = known.pods;
+  if (view.job != nullptr) LookAtJob(known, adapter, rules, &view);
+  if (view.unit_object != nullptr) LookAtUnit(adapter, now, &view);
+  return view;
+}
+
+}  // namespace kq::controllers

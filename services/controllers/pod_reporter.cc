@@ -1,0 +1,73 @@
+#include "services/controllers/pod_reporter.h"
+
+#include <algorithm>
+
+namespace kq::controllers {
+namespace {
+
+// The first admission of this name, or null.
+Admission* FindAdmission(std::vector<Admission>* admissions, absl::string_view name) {
+  const auto at =
+      std::find_if(admissions->begin(), admissions->end(), [name](const Admission& a) { return a.name == name; });
+  return at == admissions->end() ? nullptr : &*at;
+}
+
+void Follow(const PodSet& set, const PodCounts& pods, Admission* admission) {
+  admission->running = pods.bound;
+  // Above the pod set only what still has pods is kept.
+  const int64_t wanted = std::max(set.count, pods.live());
+  admission->replicas = std::clamp(admission->replicas, pods.bound, std::max(wanted, pods.bound));
+}
+
+}  // namespace
+
+PodReport ReportFor(const QueueUnit& unit, const PodCounts& pods) {
+  PodReport report{unit.admissions, pods.running, pods.pending};
+  if (!HoldsQuota(unit.phase) && unit.admissions.empty()) return report;
+  if (unit.pod_sets.empty()) return report;
+  for (size_t i = 0; i < unit.pod_sets.size(); ++i) {
+    const PodSet& set = unit.pod_sets[i];
+    Admission* admission = FindAdmission(&report.admissions, set.name);
+    if (admission == nullptr) {
+      if (!unit.admissions.empty() || report.admissions.size() >= kMaxAdmissions) continue;
+      report.admissions.push_back(Admission{.name = set.name, .replicas = set.count});
+      admission = &report.admissions.back();
+    }
+    Follow(set, i == 0 ? pods : PodCounts(), admission);
+  }
+  return report;
+}
+
+bool Differs(const PodReport& report, const QueueUnit& unit) {
+  return report.admissions != unit.admissions || report.running != unit.pods_running ||
+         report.pending != unit.pods_pending;
+}
+
+bool ChangesCharge(const PodReport& report, const QueueUnit& unit) {
+  if (report.admissions.size() != unit.admissions.size()) return true;
+  for (size_t i = 0; i < report.admissions.size(); ++i) {
+    if (report.admissions[i].replicas != unit.admissions[i].replicas) return true;
+  }
+  return false;
+}
+
+absl::Duration ReportPacer::Wait(const ObjectKey& job, Urgency urgency, absl::Time now) {
+  MutexLock lock(&mu_);
+  Entry& entry = entries_[job];
+  if (!entry.changed.has_value()) entry.changed = now;
+  absl::Time due = *entry.changed + pacing_.interval;
+  if (urgency == Urgency::kCounts) due = std::max(due, entry.written + pacing_.quiet_interval);
+  return std::max(due - now, absl::ZeroDuration());
+}
+
+void ReportPacer::Written(const ObjectKey& job, absl::Time now) {
+  MutexLock lock(&mu_);
+  entries_[job] = Entry{std::nullopt, now};
+}
+
+void ReportPacer::Forget(const ObjectKey& job) {
+  MutexLock lock(&mu_);
+  entries_.erase(job);
+}
+
+}  // namespace kq::controllers
