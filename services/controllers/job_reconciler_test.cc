@@ -123,6 +123,7 @@ TEST_CASE("counts of pods are written now and then, the newest wins") {
   world.CreateJob("a", "{'spec':{'parallelism':5,'completions':50}}");
   world.Settle();
   world.Admit("a");
+  world.Settle();
   for (int i = 0; i < 5; ++i) world.CreatePod("a", i, "Running");
   world.Advance(absl::Seconds(2));
   const size_t before = world.writes.size();
@@ -143,6 +144,7 @@ TEST_CASE("pods that are done are free in the next report") {
   world.CreateJob("a", "{'spec':{'parallelism':2,'completions':3}}");
   world.Settle();
   world.Admit("a");
+  world.Settle();
   for (int i = 0; i < 2; ++i) world.CreatePod("a", i, "Running");
   world.Advance(absl::Seconds(2));
   CHECK(world.Admissions("a") == "a=2/2");
@@ -204,7 +206,9 @@ TEST_CASE("a priority class that comes later counts") {
   world.Settle();
   CHECK(Find(world.Unit("a"), {"spec", "priority"}) == nullptr);
   REQUIRE(world.api()
-              .Create(world.classes, "", FromText("{'kind':'PriorityClass','metadata':{'name':'high'},'value':1000}"))
+              .Create(world.classes, "",
+                      FromText("{'apiVersion':'scheduling.k8s.io/"
+                               "v1','kind':'PriorityClass','metadata':{'name':'high'},'value':1000}"))
               .ok());
   world.Settle();
   CHECK(world.Unit("a").at("spec").at("priority") == 1000);
@@ -249,6 +253,7 @@ TEST_CASE("a user suspends a released job: charged until its pods are gone, not 
   world.Settle();
   CHECK(world.Phase("a") == "Dequeued");
   CHECK(world.Admissions("a") == "a=1/0");
+  world.Advance(absl::Seconds(2));
   CHECK(Find(world.Unit("a"), {"spec", "active"}) == nullptr);
 }
 
@@ -429,6 +434,7 @@ TEST_CASE("a job that is being deleted is neither queued nor released") {
   CHECK(world.Suspended("a"));
   world.CreateJob("b", "{'metadata':{'finalizers':['x/y']}}");
   world.DeleteJob("b");
+  world.Start();
   world.Settle();
   CHECK(world.Unit("b").is_null());
 }

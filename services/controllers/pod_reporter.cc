@@ -30,8 +30,9 @@ PodReport ReportFor(const QueueUnit& unit, const PodCounts& pods) {
     Admission* admission = FindAdmission(&report.admissions, set.name);
     if (admission == nullptr) {
       if (!unit.admissions.empty() || report.admissions.size() >= kMaxAdmissions) continue;
-      report.admissions.push_back(Admission{.name = set.name, .replicas = set.count});
-      admission = &report.admissions.back();
+      admission = &report.admissions.emplace_back();
+      admission->name = set.name;
+      admission->replicas = set.count;
     }
     Follow(set, i == 0 ? pods : PodCounts(), admission);
   }

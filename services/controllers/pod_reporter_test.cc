@@ -13,7 +13,14 @@ QueueUnit Unit(Phase phase, int64_t count, std::vector<Admission> admissions) {
   return unit;
 }
 
-Admission Of(int64_t replicas, int64_t running) { return {.name = "j", .replicas = replicas, .running = running}; }
+Admission Named(const char* name, int64_t replicas, int64_t running) {
+  Admission admission;
+  admission.name = name;
+  admission.replicas = replicas;
+  admission.running = running;
+  return admission;
+}
+Admission Of(int64_t replicas, int64_t running) { return Named("j", replicas, running); }
 
 const ObjectKey kJob{"ns", "j"};
 using Urgency = ReportPacer::Urgency;
@@ -72,9 +79,9 @@ TEST_CASE("what the pods say about the admissions") {
       {"another's admissions stay",
        Phase::kRunning,
        1,
-       {{.name = "x", .replicas = 2}, Of(1, 0)},
+       {Named("x", 2, 0), Of(1, 0)},
        {.running = 1, .pending = 0, .bound = 1},
-       {{.name = "x", .replicas = 2}, Of(1, 1)}},
+       {Named("x", 2, 0), Of(1, 1)}},
   }));
   CAPTURE(c.name);
   const PodReport report = ReportFor(Unit(c.phase, c.count, c.admissions), c.pods);
