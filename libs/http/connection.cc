@@ -272,6 +272,8 @@ bool Connection::Fresh() const {
   return result < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+bool Connection::Resumed() const { return ssl_ != nullptr && SSL_session_reused(ssl_.get()) == 1; }
+
 absl::Status Connection::EnableCancel() {
   if (cancel_fd_ < 0) cancel_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   return cancel_fd_ >= 0 ? absl::OkStatus() : Broken("eventfd", errno);

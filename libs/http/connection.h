@@ -58,6 +58,9 @@ class Connection {
   // nothing came that was not asked for.
   bool Fresh() const;
 
+  // Whether the TLS handshake was a short one, by an earlier session.
+  bool Resumed() const;
+
   // Lets calls in other threads, and all later ones, fail with kCancelled.
   // REQUIRES: EnableCancel was called before the connection was shared.
   void Cancel();

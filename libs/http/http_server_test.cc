@@ -389,7 +389,7 @@ TEST_CASE("a server is destroyed with connections and requests on their way") {
   auto server = ServerOf(Echo);
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (const std::string& bytes : {std::string(), kGet, std::string("GET / HT"),
-                                  std::string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")}) {
+                                   std::string("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")}) {
     peers.push_back(RawPeer::Connect(server->port()));
     peers.back()->Send(bytes);
   }
