@@ -112,6 +112,42 @@ TEST_CASE("the real API server keeps the contract") {
   if (index + 1 == cases.size()) real.RemoveCrd();
 }
 
+TEST_CASE("one object that nests too deeply hides no other and is named") {
+  RealWorld real;
+  real.AwaitCrd();
+  Json deep = JsonObject();
+  for (int i = 0; i < 100; ++i) deep = JsonObject{{"a", std::move(deep)}};
+  const auto widget = [](const char* name, Json spec) {
+    return Json{{"apiVersion", "example.com/v1"},
+                {"kind", "Widget"},
+                {"metadata", {{"name", name}}},
+                {"spec", std::move(spec)}};
+  };
+  const absl::StatusOr<ListPage> before = real.api().List({ContractResource(), real.ns(), "", "", 500, ""});
+  REQUIRE(before.ok());
+  // It takes effect, but the answer is as deep as the object.
+  CHECK(OutcomeUnknown(real.api().Create(ContractResource(), real.ns(), widget("deep", deep)).status()));
+  REQUIRE(real.api().Create(ContractResource(), real.ns(), widget("flat", JsonObject())).ok());
+
+  const absl::StatusOr<ListPage> page = real.api().List({ContractResource(), real.ns(), "", "", 500, ""});
+  REQUIRE(page.ok());
+  REQUIRE(page->items.size() == 1);
+  CHECK(KeyOf(page->items[0]).name == "flat");
+  REQUIRE(page->broken.size() == 1);
+  CHECK(page->broken[0].key == ObjectKey{real.ns(), "deep"});
+
+  const auto watch = real.api().Watch({ContractResource(), real.ns(), "", "", before->version});
+  REQUIRE(watch.ok());
+  const absl::Status undecoded = (*watch)->Next(kPatience).status();
+  CHECK(absl::IsInvalidArgument(undecoded));
+  CHECK(absl::StartsWith(undecoded.message(), absl::StrCat("event of ", real.ns(), "/deep: ")));
+  const auto event = (*watch)->Next(kPatience);
+  REQUIRE(event.ok());
+  REQUIRE(event->has_value());
+  CHECK(KeyOf((*event)->object).name == "flat");
+  real.RemoveCrd();
+}
+
 TEST_CASE("an invalid Job is refused with the paths of its fields") {
   RealWorld real;
   const Json job = {{"apiVersion", "batch/v1"},
