@@ -77,7 +77,7 @@ class FaultRules {
   std::vector<Fault> Strike(const KubeRequest& request, int64_t number);
 
   uint64_t seed() const { return seed_; }
-  // Another seed than the text's.
+  // Another seed than the text's; before the first Strike.
   void SetSeed(uint64_t seed) { seed_ = seed; }
   // [{"name": ..., "fault": ..., "matched": N, "struck": N}]
   Json Counts() const;
