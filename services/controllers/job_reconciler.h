@@ -29,6 +29,7 @@ struct ReconcilerOptions {
   ReportPacing pacing;
   // The unit of a job that is gone is left to garbage collection for so long.
   absl::Duration collect_grace = absl::Seconds(10);
+  bool with_conditions = true;  // status.conditions are written
   // Asked before every write: whether this process may still write.
   std::function<bool()> may_write = [] { return true; };
 };

@@ -93,7 +93,7 @@ JobReconciler::Done JobReconciler::MarkReleased(const JobView& view) {
 JobReconciler::Done JobReconciler::WriteStatus(const JobView& view, UnitStatusChange change) {
   const absl::Time now = clock_->TimeNow();
   change.last_update = now;
-  if (change.phase.has_value()) {
+  if (change.phase.has_value() && options_.with_conditions) {
     change.conditions = ConditionsFor(*change.phase, view.unit.conditions, change.message.value_or(""), now);
   }
   change.pods = {view.pods.running, view.pods.pending};

@@ -1,0 +1,91 @@
+#include "services/controllers/config.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+namespace kq::controllers {
+namespace {
+
+struct Parsed {
+  Config config;
+  std::string errors;  // empty: none
+  std::vector<std::string> warnings;
+};
+
+Parsed Parse(const std::vector<std::string>& words) {
+  Parsed parsed;
+  parsed.config.environment.host = "h";
+  FlagSet flags("koord-queue-controllers", "1");
+  RegisterFlags(&flags, &parsed.config);
+  const auto rest = flags.Parse(words);
+  if (!rest.ok()) parsed.errors = std::string(rest.status().message());
+  parsed.warnings = flags.warnings();
+  return parsed;
+}
+
+}  // namespace
+
+TEST_CASE("the defaults are those of the original, without a limit of ours on requests") {
+  const Config config = Parse({}).config;
+  CHECK(config.metrics_address == ":8080");
+  CHECK(config.health_address == ":8081");
+  CHECK_FALSE(config.leader_election);
+  CHECK(config.extensions == std::vector<std::string>{"job"});
+  CHECK(config.workers == 20);
+  CHECK(config.retries_per_second == 100);
+  CHECK(config.kube_api_qps == 0);
+  CHECK(config.LeaseOf().key == ObjectKey{"koord-queue", "koord-queue-controllers-job"});
+  CHECK(config.LeaseOf().identity.rfind("h_", 0) == 0);
+}
+
+TEST_CASE("flags of the original are understood") {
+  const Parsed parsed =
+      Parse({"--qps=300", "--burst", "300", "--leader-elect", "--leader-namespace=ns", "--enabled-extensions=job",
+             "--manage-all-jobs", "--workers=5", "--wqqps=7", "--enable-pod-reclaim=false", "--config=/x",
+             "--default-requeue-period=1m", "--enable-job-extensions=true",
+             "--feature-gates=ElasticQuota=true,QueueUnitConditions=false"});
+  CHECK(parsed.errors == "");
+  CHECK(parsed.config.kube_api_qps == 300);
+  CHECK(parsed.config.kube_api_burst == 300);
+  CHECK(parsed.config.leader_election);
+  CHECK(parsed.config.lease_namespace == "ns");
+  CHECK(parsed.config.manage_all_jobs);
+  CHECK(parsed.config.workers == 5);
+  CHECK(parsed.config.retries_per_second == 7);
+  CHECK_FALSE(parsed.config.feature_gates.at("QueueUnitConditions"));
+  CHECK(parsed.warnings.size() == 3);
+}
+
+TEST_CASE("everything that is wrong is told at once") {
+  const std::string errors = Parse({"--workers=0", "--nonsense", "--enabled-extensions=job,tfjob,x,job",
+                                    "--metrics-bind-address=8080", "--feature-gates=NoGate=true", "--kube-api-qps=5",
+                                    "--enable-job-extensions=false", "--leader-elect", "--lease-duration=5s"})
+                                 .errors;
+  for (const char* word : {"workers", "nonsense", "\"tfjob\" is not supported by this version", "\"x\" is not known",
+                           "\"job\" is there twice", "--metrics-bind-address", "NoGate", "--kube-api-burst",
+                           "--enable-job-extensions", "lease duration"}) {
+    CAPTURE(word, errors);
+    CHECK(errors.find(word) != std::string::npos);
+  }
+}
+
+TEST_CASE("gates that need each other") {
+  const std::string errors = Parse({"--feature-gates=MaximumExecutionTime=true"}).errors;
+  CHECK(errors.find("MaximumExecutionTime=true needs QueueUnitActive=true") != std::string::npos);
+}
+
+TEST_CASE("where to listen") {
+  CHECK(ListenOn(":8080")->value().port == 8080);
+  CHECK(ListenOn(":8080")->value().address == "0.0.0.0");
+  CHECK(ListenOn("127.0.0.1:0")->value().address == "127.0.0.1");
+  CHECK(ListenOn("localhost:1")->value().address == "127.0.0.1");
+  CHECK(ListenOn("[::1]:1")->value().address == "::1");
+  CHECK_FALSE(ListenOn("0")->has_value());
+  for (const char* bad : {"", "8080", ":x", ":70000", ":-1"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(ListenOn(bad).ok());
+  }
+}
+
+}  // namespace kq::controllers

@@ -1,0 +1,61 @@
+#ifndef SERVICES_CONTROLLERS_SERVER_H_
+#define SERVICES_CONTROLLERS_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "libs/common/clock.h"
+#include "libs/kube/kube_api.h"
+#include "services/controllers/config.h"
+
+namespace kq::controllers {
+
+// Why a running server wants the process to end.
+enum class ExitReason {
+  kLeaseLost,  // could not renew the lease in time; a start costs a list
+};
+
+// koord-queue-controllers, wired: for each enabled kind of job its watches, work
+// queue and workers; events; metrics and health.
+//
+// Starts in this order: metrics and health are served; the cluster is watched,
+// waiting for an API server and CRDs that are not there yet; once every kind has
+// been listed, with --leader-elect the lease is campaigned for; then jobs are looked
+// at. Start does not wait for any of this. A replica without the lease keeps its
+// watches, so that it can take over at once. Thread-safe.
+class Server {
+ public:
+  // `on_exit` is called at most once, from a thread of the server: the process
+  // is to call Stop and end.
+  struct Surroundings {
+    const Clock* clock = &Clock::Real();
+    // The API server; null: the one that the configuration names.
+    KubeApi* api = nullptr;
+    std::function<void(ExitReason)> on_exit = [](ExitReason) {};
+  };
+
+  // Errors are those of the configuration and an address in use. An API server
+  // that cannot be reached is none.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(Config config, Surroundings surroundings);
+  // As Stop.
+  virtual ~Server() = default;
+
+  // Finishes the writes on their way up to the configured limit, gives the lease
+  // back, ends all threads.
+  virtual void Stop() = 0;
+
+  // 0 if nothing is served there.
+  virtual int metrics_port() const = 0;
+  virtual int health_port() const = 0;
+  // The text that /metrics shows.
+  virtual std::string MetricsText() const = 0;
+  // Jobs are looked at: everything was listed, and this replica leads.
+  virtual bool Works() const = 0;
+};
+
+}  // namespace kq::controllers
+
+#endif  // SERVICES_CONTROLLERS_SERVER_H_
