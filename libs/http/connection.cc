@@ -132,6 +132,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const std::vector<S
 }
 
 Connection::~Connection() {
+  // OpenSSL would forbid to resume the session of a connection that was just dropped.
+  if (ssl_ != nullptr) SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
   ssl_.reset();
   close(fd_);
   if (cancel_fd_ >= 0) close(cancel_fd_);

@@ -414,7 +414,11 @@ TEST_CASE("an answer in pieces is sent as chunks") {
   CHECK(absl::EndsWith(response->body, "\n1000\n"));
   CHECK(client->Call(HttpRequest(), kLong).ok());
   CHECK(client->ConnectionsOpened() == 1);
-  // Whoever does not know chunks is told the length of nothing, and the end.
+  // HTTP/1.0 does not know chunks: there the end of the connection is the end.
+  const std::string old = AnswerTo(*server, "GET / HTTP/1.0\r\n\r\n");
+  CHECK(!absl::StrContains(old, "chunked"));
+  CHECK(absl::StrContains(old, "\r\n\r\nfirst\n1\n2\n4\n"));
+  CHECK(absl::EndsWith(old, "\n999\n1000\n"));
   CHECK(absl::EndsWith(AnswerTo(*server, "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n"), "Transfer-Encoding: chunked\r\n\r\n"));
 }
 
@@ -444,6 +448,15 @@ TEST_CASE("pieces end when the peer has gone, or the server stops") {
   SECTION("the peer goes") { peer.reset(); }
   SECTION("the server stops") { server->Stop(absl::ZeroDuration()); }
   destroyed.get_future().wait();
+}
+
+TEST_CASE("a handler may close the connection instead of answering") {
+  const auto server = ServerOf([](const HttpRequest&, const HttpPeer&) {
+    HttpResponse response;
+    response.code = 0;
+    return response;
+  });
+  CHECK(AnswerTo(*server, kGet).empty());
 }
 
 TEST_CASE("options are checked") {

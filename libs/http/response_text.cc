@@ -38,6 +38,8 @@ absl::StatusOr<std::string> ResponseHeader(const HttpResponse& response, BodyFra
       case BodyFraming::kChunks:
         absl::StrAppend(&text, "Transfer-Encoding: chunked\r\n");
         break;
+      case BodyFraming::kClose:
+        break;
     }
   }
   absl::StrAppend(&text, after == AfterAnswer::kKeep ? "\r\n" : "Connection: close\r\n\r\n");

@@ -11,7 +11,7 @@
 namespace kq {
 
 // How the end of a body is told.
-enum class BodyFraming { kLength, kChunks };
+enum class BodyFraming { kLength, kChunks, kClose };
 enum class AfterAnswer { kKeep, kClose };
 
 // The header of an answer as it goes over the wire. Fields that belong to the

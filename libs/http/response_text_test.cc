@@ -20,6 +20,8 @@ TEST_CASE("the header of an answer") {
         start + "Content-Length: 5\r\n\r\n");
   CHECK(*ResponseHeader(response, BodyFraming::kChunks, AfterAnswer::kClose, kNow) ==
         start + "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
+  CHECK(*ResponseHeader(response, BodyFraming::kClose, AfterAnswer::kClose, kNow) ==
+        start + "Connection: close\r\n\r\n");
 }
 
 TEST_CASE("an answer without a body has no length") {

@@ -139,6 +139,7 @@ class AsioServerSession : public ServerSession, public std::enable_shared_from_t
   ByteBuffer buffer_;
   RequestParser parser_;
   bool idle_ = true;
+  bool knows_chunks_ = true;  // the client whose request is answered
   bool closed_ = false;
   bool timed_out_ = false;
   // The timer runs until armed_until_ and then looks at the deadline, which may
@@ -178,7 +179,8 @@ awaitable<void> AsioServerSession::Run() {
     if (!co_await AwaitRequest(patience)) break;
     if (!co_await ReadRequest()) break;
     Disarm();
-    const bool keep = parser_.keep_alive() && parser_.knows_chunks();
+    knows_chunks_ = parser_.knows_chunks();
+    const bool keep = parser_.keep_alive() && knows_chunks_;
     const HttpRequest request = parser_.TakeRequest();
     HttpResponse response;
     if (serve) {
@@ -186,7 +188,7 @@ awaitable<void> AsioServerSession::Run() {
     } else {
       response = TextResponse(503, "503 Service Unavailable: too many connections\n");
     }
-    if (response.code == 0) break;
+    if (response.code == 0) break;  // the handler wants the connection closed
     const std::string* connection = response.headers.Find("Connection");
     const bool close = !keep || !serve || shared_->draining || (connection != nullptr && *connection == "close");
     const bool sent = co_await Answer(std::move(response), request.method == "HEAD",
@@ -271,21 +273,20 @@ awaitable<HttpResponse> AsioServerSession::Handle(const HttpRequest& request) {
 
 awaitable<bool> AsioServerSession::Answer(HttpResponse response, bool is_head, AfterAnswer after) {
   BodyFraming framing = BodyFraming::kLength;
-  if (response.more != nullptr) framing = BodyFraming::kChunks;
+  if (response.more != nullptr) framing = knows_chunks_ ? BodyFraming::kChunks : BodyFraming::kClose;
   const absl::Time now = kq::Clock::Real().TimeNow();
   absl::StatusOr<std::string> header = ResponseHeader(response, framing, after, now);
   if (!header.ok()) {
     KQ_LOG(Error, "HTTP answer cannot be sent", {{"err", header.status()}});
     response = TextResponse(500);
-    framing = BodyFraming::kLength;
-    header = ResponseHeader(response, framing, after, now);
+    header = ResponseHeader(response, BodyFraming::kLength, after, now);
   }
   if (is_head || !CodeHasBody(response.code)) {
     response.body.clear();
     response.more = nullptr;
   }
   Arm(shared_->options.write_timeout);
-  if (framing == BodyFraming::kChunks && response.more != nullptr) {
+  if (response.more != nullptr) {
     if (!co_await Send(*header)) co_return false;
     co_return co_await SendPieces(response);
   }
@@ -298,9 +299,10 @@ awaitable<bool> AsioServerSession::Answer(HttpResponse response, bool is_head, A
 }
 
 awaitable<bool> AsioServerSession::SendPieces(const HttpResponse& response) {
+  const auto framed = [this](absl::string_view text) { return knows_chunks_ ? Chunk(text) : std::string(text); };
   if (!response.body.empty()) {
-    const std::string chunk = Chunk(response.body);
-    if (!co_await Send(chunk)) co_return false;
+    const std::string first = framed(response.body);
+    if (!co_await Send(first)) co_return false;
   }
   for (;;) {
     Disarm();
@@ -311,13 +313,14 @@ awaitable<bool> AsioServerSession::SendPieces(const HttpResponse& response) {
       case Piece::Kind::kFailed:
         co_return false;  // without the last chunk, so the peer knows
       case Piece::Kind::kEnd:
+        if (!knows_chunks_) co_return true;
         co_return co_await Send(kLastChunk);
       case Piece::Kind::kText:
         break;
     }
     if (!piece.text.empty()) {
-      const std::string chunk = Chunk(piece.text);
-      if (!co_await Send(chunk)) co_return false;
+      const std::string next = framed(piece.text);
+      if (!co_await Send(next)) co_return false;
       continue;
     }
     if (PeerGone()) co_return false;
