@@ -66,31 +66,29 @@ void WriteToStderr(absl::string_view line) {
 void SetLogVerbosity(int verbosity) { g_verbosity.store(verbosity, std::memory_order_relaxed); }
 bool LogVerbosityAtLeast(int verbosity) { return g_verbosity.load(std::memory_order_relaxed) >= verbosity; }
 void SetLogFormat(LogFormat format) { g_format.store(format, std::memory_order_relaxed); }
-
 void SetLogThreshold(LogSeverity least) { g_threshold.store(least, std::memory_order_relaxed); }
 
 void WriteLog(LogSeverity severity, const char* file, int line, absl::string_view message, LogFields fields) {
   if (severity < g_threshold.load(std::memory_order_relaxed)) return;
-  const absl::Time now = Clock::Real().TimeNow();
+  const LogEntry entry{severity, file, line, Clock::Real().TimeNow(), ThreadId(), message};
   std::string text;
   switch (g_format.load(std::memory_order_relaxed)) {
     case LogFormat::kText:
-      text = FormatLogLine(severity, file, line, now, ThreadId(), message, fields);
+      text = FormatLogLine(entry, fields);
       break;
     case LogFormat::kJson:
-      text = FormatJsonLogLine(severity, file, line, now, message, fields);
+      text = FormatJsonLogLine(entry, fields);
       break;
   }
   text.push_back('\n');
   WriteToStderr(text);
 }
 
-std::string FormatLogLine(LogSeverity severity, absl::string_view file, int line, absl::Time now, int thread,
-                          absl::string_view message, LogFields fields) {
-  std::string out(1, Letter(severity));
-  absl::StrAppend(&out, absl::FormatTime("%m%d %H:%M:%E6S", now, absl::UTCTimeZone()));
-  absl::StrAppendFormat(&out, " %7d %s:%d] ", thread, FileName(file), line);
-  AppendJsonString(message, &out);
+std::string FormatLogLine(const LogEntry& entry, LogFields fields) {
+  std::string out(1, Letter(entry.severity));
+  absl::StrAppend(&out, absl::FormatTime("%m%d %H:%M:%E6S", entry.now, absl::UTCTimeZone()));
+  absl::StrAppendFormat(&out, " %7d %s:%d] ", entry.thread, FileName(entry.file), entry.line);
+  AppendJsonString(entry.message, &out);
   for (const auto& [key, value] : fields) {
     absl::StrAppend(&out, " ", key, "=");
     if (value.quoted()) {
@@ -102,14 +100,13 @@ std::string FormatLogLine(LogSeverity severity, absl::string_view file, int line
   return out;
 }
 
-std::string FormatJsonLogLine(LogSeverity severity, absl::string_view file, int line, absl::Time now,
-                              absl::string_view message, LogFields fields) {
-  const int64_t micros = absl::ToUnixMicros(now);
+std::string FormatJsonLogLine(const LogEntry& entry, LogFields fields) {
+  const int64_t micros = absl::ToUnixMicros(entry.now);
   std::string out = absl::StrFormat("{\"ts\":%d.%06d,\"severity\":\"%s\",\"caller\":", micros / 1000000,
-                                    micros % 1000000, SeverityName(severity));
-  AppendJsonString(absl::StrCat(FileName(file), ":", line), &out);
+                                    micros % 1000000, SeverityName(entry.severity));
+  AppendJsonString(absl::StrCat(FileName(entry.file), ":", entry.line), &out);
   out.append(",\"msg\":");
-  AppendJsonString(message, &out);
+  AppendJsonString(entry.message, &out);
   for (const auto& [key, value] : fields) {
     out.push_back(',');
     AppendJsonString(key, &out);

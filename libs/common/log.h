@@ -66,11 +66,19 @@ void SetLogThreshold(LogSeverity least);
 // Writes one entry; use the macros.
 void WriteLog(LogSeverity severity, const char* file, int line, absl::string_view message, LogFields fields = {});
 
+// An entry without its fields. The texts must outlive it.
+struct LogEntry {
+  LogSeverity severity = LogSeverity::kInfo;
+  absl::string_view file;  // a path; its last part is shown
+  int line = 0;
+  absl::Time now;
+  int thread = 0;  // in the text form only
+  absl::string_view message;
+};
+
 // The line that WriteLog would write, without the newline. Pure; for tests.
-std::string FormatLogLine(LogSeverity severity, absl::string_view file, int line, absl::Time now, int thread,
-                          absl::string_view message, LogFields fields);
-std::string FormatJsonLogLine(LogSeverity severity, absl::string_view file, int line, absl::Time now,
-                              absl::string_view message, LogFields fields);
+std::string FormatLogLine(const LogEntry& entry, LogFields fields);
+std::string FormatJsonLogLine(const LogEntry& entry, LogFields fields);
 
 }  // namespace kq
 

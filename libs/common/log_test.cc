@@ -32,40 +32,60 @@ std::string CapturedStderr(Run run) {
   return text;
 }
 
+LogEntry Entry(absl::string_view message) {
+  return {.severity = LogSeverity::kInfo, .file = "x/a.cc", .line = 1, .now = kTime, .thread = 1, .message = message};
+}
+
 TEST_CASE("an entry has the form of klog", "[log]") {
-  CHECK(FormatLogLine(LogSeverity::kInfo, "services/scheduler/cluster_watch.cc", 87, kTime, 4711, "Watch ended",
-                      {{"kind", "QueueUnit"}, {"reason", "410 Gone"}}) ==
+  const LogEntry entry{.severity = LogSeverity::kInfo,
+                       .file = "services/scheduler/cluster_watch.cc",
+                       .line = 87,
+                       .now = kTime,
+                       .thread = 4711,
+                       .message = "Watch ended"};
+  CHECK(FormatLogLine(entry, {{"kind", "QueueUnit"}, {"reason", "410 Gone"}}) ==
         R"(I1129 21:26:16.123456    4711 cluster_watch.cc:87] "Watch ended" kind="QueueUnit" reason="410 Gone")");
-  CHECK(FormatLogLine(LogSeverity::kWarning, "a.cc", 1, kTime, 12345678, "x", {}) ==
-        R"(W1129 21:26:16.123456 12345678 a.cc:1] "x")");
-  CHECK(FormatLogLine(LogSeverity::kError, "a.cc", 1, kTime, 1, "x", {}).substr(0, 5) == "E1129");
+  LogEntry other = Entry("x");
+  other.severity = LogSeverity::kWarning;
+  other.thread = 12345678;
+  CHECK(FormatLogLine(other, {}) == R"(W1129 21:26:16.123456 12345678 a.cc:1] "x")");
+  other.severity = LogSeverity::kError;
+  CHECK(FormatLogLine(other, {}).substr(0, 5) == "E1129");
 }
 
 TEST_CASE("values are written by their type", "[log]") {
   const std::string name = "team-a";
-  CHECK(FormatLogLine(LogSeverity::kInfo, "a.cc", 1, kTime, 1, "x",
-                      {{"text", name},
-                       {"count", 3},
-                       {"big", uint64_t{18446744073709551615u}},
-                       {"flag", true},
-                       {"took", absl::Milliseconds(1500)},
-                       {"err", absl::NotFoundError("no such quota")}}) ==
+  CHECK(FormatLogLine(Entry("x"), {{"text", name},
+                                   {"count", 3},
+                                   {"big", uint64_t{18446744073709551615u}},
+                                   {"flag", true},
+                                   {"took", absl::Milliseconds(1500)},
+                                   {"err", absl::NotFoundError("no such quota")}}) ==
         R"(I1129 21:26:16.123456       1 a.cc:1] "x" text="team-a" count=3 big=18446744073709551615 flag=true )"
         R"(took="1.5s" err="NOT_FOUND: no such quota")");
 }
 
 TEST_CASE("an entry is one line whatever is in it", "[log]") {
-  const std::string line = FormatLogLine(LogSeverity::kInfo, "a.cc", 1, kTime, 1, "two\nlines",
-                                         {{"v", "say \"hi\"\r\n\tback\\slash \x1b[31m"}});
-  CHECK(line == R"(I1129 21:26:16.123456       1 a.cc:1] "two\nlines" v="say \"hi\"\r\n\tback\\slash \u001b[31m")");
+  CHECK(FormatLogLine(Entry("two\nlines"), {{"v", "say \"hi\"\r\n\tback\\slash \x1b[31m"}}) ==
+        R"(I1129 21:26:16.123456       1 a.cc:1] "two\nlines" v="say \"hi\"\r\n\tback\\slash \u001b[31m")");
 }
 
 TEST_CASE("an entry in JSON is an object with the same content", "[log]") {
-  const std::string line =
-      FormatJsonLogLine(LogSeverity::kError, "x/a.cc", 7, kTime, "Patch \"failed\"", {{"attempt", 3}, {"err", "a\nb"}});
-  CHECK(line == R"({"ts":1795987576.123456,"severity":"error","caller":"a.cc:7","msg":"Patch \"failed\"","attempt":3,)"
+  const std::string line = FormatJsonLogLine(Entry("Patch \"failed\""), {{"attempt", 3}, {"err", "a\nb"}});
+  CHECK(line == R"({"ts":1795987576.123456,"severity":"info","caller":"a.cc:1","msg":"Patch \"failed\"","attempt":3,)"
                 R"("err":"a\nb"})");
   CHECK(ParseJson(line).ok());
+}
+
+TEST_CASE("entries below the threshold are dropped", "[log]") {
+  const std::string text = CapturedStderr([] {
+    SetLogThreshold(LogSeverity::kError);
+    KQ_LOG(Warning, "dropped");
+    KQ_LOG(Error, "shown");
+    SetLogThreshold(LogSeverity::kInfo);
+  });
+  CHECK_THAT(text, !Catch::Contains("dropped"));
+  CHECK_THAT(text, Catch::Contains("] \"shown\"\n"));
 }
 
 TEST_CASE("entries above the verbosity are dropped", "[log]") {

@@ -147,9 +147,7 @@ void GaugeFamily::Set(LabelValues values, double value) {
 void GaugeFamily::Add(LabelValues values, double amount) {
   table_->With(values, [amount](prometheus::Gauge& gauge) { gauge.Increment(amount); });
 }
-void HistogramFamily::Observe(LabelValues values, double value) {
-  ObserveTimes(values, value, 1);
-}
+void HistogramFamily::Observe(LabelValues values, double value) { ObserveTimes(values, value, 1); }
 void HistogramFamily::ObserveTimes(LabelValues values, double value, int64_t times) {
   table_->With(values, [value, times](prometheus::Histogram& histogram) {
     for (int64_t i = 0; i < times; ++i) histogram.Observe(std::max(value, 0.0));

@@ -66,6 +66,13 @@ TEST_CASE("histograms sort values into their buckets; a negative one counts as 0
              R"(latency_bucket{verb="get",le="4"} 4)", R"(latency_bucket{verb="get",le="+Inf"} 5)"});
 }
 
+TEST_CASE("a value may be observed many times at once", "[metrics]") {
+  MetricRegistry metrics;
+  metrics.AddHistogram("latency", "L.", {1}).ObserveTimes({}, 0.5, 3);
+  CHECK(Lines(metrics, "latency") ==
+        Text{"latency_count 3", "latency_sum 1.5", R"(latency_bucket{le="1"} 3)", R"(latency_bucket{le="+Inf"} 3)"});
+}
+
 TEST_CASE("series of what is gone are removed", "[metrics]") {
   MetricRegistry metrics;
   GaugeFamily& usage = metrics.AddGauge("usage", "U.", {"quota", "resource"});
