@@ -89,6 +89,11 @@ struct EventEncoder {
     }
     return object;
   }
+  JsonObject operator()(const TellFinished& e) const {
+    JsonObject object = Removal("TellFinished", e.unit, e.uid, e.based_on);
+    object["written"] = e.written;
+    return object;
+  }
   JsonObject operator()(const QueueWriteFinished& e) const {
     JsonObject object = Typed("QueueWriteFinished");
     PutText(&object, "queue", e.queue);
@@ -137,6 +142,9 @@ absl::StatusOr<Event> DecodeByType(const std::string& type, ValueReader* reader)
   if (type == "LeadershipTaken") return Event(LeadershipTaken{reader->Text("epoch")});
   if (type == "WriteFinished") return DecodeAnswer(reader);
   if (type == "QueueWriteFinished") return Event(QueueWriteFinished{reader->Text("queue"), ReadStatus(reader)});
+  if (type == "TellFinished") {
+    return Event(TellFinished{reader->Key(), reader->Text("uid"), reader->Version("version"), reader->Bool("written")});
+  }
   return absl::InvalidArgumentError(absl::StrCat("event.type: unknown type ", type));
 }
 

@@ -37,6 +37,7 @@ struct AddressOf {
   std::optional<Address> operator()(const QueueWriteFinished& e) const {
     return End<QueueUpserted>({std::string(kQueueNamespace), e.queue});
   }
+  std::optional<Address> operator()(const TellFinished& e) const { return End<UnitUpserted>(e.unit); }
   std::optional<Address> operator()(const Listed&) const { return std::nullopt; }
   std::optional<Address> operator()(const LeadershipTaken&) const { return std::nullopt; }
 

@@ -43,6 +43,7 @@ std::string Text(const std::vector<Event>& events) {
     std::string operator()(const LeadershipTaken& e) { return "leads " + e.epoch; }
     std::string operator()(const WriteFinished& e) { return absl::StrCat("answer ", e.unit.name, " ", e.based_on); }
     std::string operator()(const QueueWriteFinished& e) { return "queue answer " + e.queue; }
+    std::string operator()(const TellFinished& e) { return absl::StrCat("told ", e.unit.name, " ", e.based_on); }
   };
   std::string text;
   for (const Event& event : events) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/match.h"
 #include "libs/api/codec.h"
 #include "libs/common/log.h"
 #include "services/scheduler/runtime/kinds.h"
@@ -35,6 +36,10 @@ PatchRequest StatusPatch(const ObjectKey& unit, Json patch) {
   return {QueueUnits(), unit, Subresource::kStatus, PatchType::kMerge, std::move(patch)};
 }
 
+WithConditions Conditions(const StatusWriterParts& parts) {
+  return parts.with_conditions ? WithConditions::kYes : WithConditions::kNo;
+}
+
 // What the core is told about its Dequeue.
 absl::StatusOr<QueueUnit> ResultOf(const absl::StatusOr<Json>& answer) {
   if (!answer.ok()) return answer.status();
@@ -59,9 +64,18 @@ void Answered(const StatusWriterParts& parts, const Dequeue& dequeue, const absl
   }
 }
 
+// Tells the core whether the object says why it waits.
+void Told(const StatusWriterParts& parts, const Requeue& requeue, const absl::StatusOr<Json>& answer) {
+  const bool written =
+      answer.ok() && absl::StartsWith(StringAt(*answer, {"status", "message"}), RefusalPrefix(requeue.why));
+  if (!parts.mailbox->Post(TellFinished{requeue.unit, requeue.uid, requeue.version, written})) {
+    KQ_LOG(Error, "An answer was refused", {{"unit", requeue.unit.ToString()}});
+  }
+}
+
 }  // namespace
 
-Json PatchFor(const Dequeue& dequeue) {
+Json PatchFor(const Dequeue& dequeue, WithConditions with) {
   UnitStatusChange change;
   change.phase = Phase::kDequeued;
   change.message = kAdmittedMessage;
@@ -69,16 +83,16 @@ Json PatchFor(const Dequeue& dequeue) {
   change.last_update = dequeue.now;
   change.last_allocate = dequeue.now;
   change.admissions = dequeue.admissions;
-  change.conditions = dequeue.conditions;
+  if (with == WithConditions::kYes) change.conditions = dequeue.conditions;
   return UnitStatusPatch(change);
 }
 
-Json PatchFor(const Requeue& requeue) {
+Json PatchFor(const Requeue& requeue, WithConditions with) {
   UnitStatusChange change;
   change.message = RefusalSentence(requeue.why);
   change.attempts = requeue.attempts;
   change.last_update = requeue.now;
-  if (!requeue.conditions.empty()) change.conditions = requeue.conditions;
+  if (with == WithConditions::kYes && !requeue.conditions.empty()) change.conditions = requeue.conditions;
   return UnitStatusPatch(change);
 }
 
@@ -97,7 +111,7 @@ void StatusWriter::Submit(const Decision& decision) {
 void StatusWriter::Admit(const Dequeue& dequeue) {
   Write write;
   write.kind = Write::Kind::kBinding;
-  write.patch = StatusPatch(dequeue.unit, PatchFor(dequeue));
+  write.patch = StatusPatch(dequeue.unit, PatchFor(dequeue, Conditions(*parts_)));
   write.uid = dequeue.uid;
   write.based_on = dequeue.version;
   write.done = [parts = parts_, dequeue](absl::StatusOr<Json> answer) { Answered(*parts, dequeue, answer); };
@@ -105,13 +119,13 @@ void StatusWriter::Admit(const Dequeue& dequeue) {
 }
 
 void StatusWriter::Tell(const Requeue& requeue) {
-  if (!parts_->may_write()) return;
+  if (!parts_->may_write()) return Told(*parts_, requeue, absl::CancelledError("does not lead"));
   Write write;
   write.kind = Write::Kind::kAdvisory;
-  write.patch = StatusPatch(requeue.unit, PatchFor(requeue));
+  write.patch = StatusPatch(requeue.unit, PatchFor(requeue, Conditions(*parts_)));
   write.uid = requeue.uid;
   write.based_on = requeue.version;
-  write.done = [](const absl::StatusOr<Json>&) {};  // advice: the core sees by the news whether it arrived
+  write.done = [parts = parts_, requeue](const absl::StatusOr<Json>& answer) { Told(*parts, requeue, answer); };
   parts_->writes->Submit(std::move(write));
   if (!requeue.with_event) return;
   parts_->events->Record(UnitReference(requeue.unit, requeue.uid, requeue.version), EventType::kWarning,

@@ -25,6 +25,8 @@ struct StatusWriterParts {
   const Clock* clock = nullptr;
   // Whether this process may write; those who may not say nothing either.
   std::function<bool()> may_write;
+  // Whether conditions are written (feature gate QueueUnitConditions).
+  bool with_conditions = true;
   // Called when the API server has confirmed an admission; from a writing thread.
   std::function<void(const QueueUnit& unit, absl::Time now)> on_admitted = [](const QueueUnit&, absl::Time) {};
 };
@@ -54,8 +56,9 @@ class StatusWriter : public DecisionSink {
 };
 
 // The status patches, without metadata. Pure.
-Json PatchFor(const Dequeue& dequeue);
-Json PatchFor(const Requeue& requeue);
+enum class WithConditions { kYes, kNo };
+Json PatchFor(const Dequeue& dequeue, WithConditions with);
+Json PatchFor(const Requeue& requeue, WithConditions with);
 
 }  // namespace kq::scheduler
 

@@ -1,5 +1,6 @@
 #include "services/scheduler/runtime/status_writer.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -69,7 +70,10 @@ struct World {
   }
   std::vector<WriteFinished> Answers() {
     std::vector<WriteFinished> answers;
-    for (const Event& event : mailbox.TakeAll(absl::ZeroDuration())) answers.push_back(std::get<WriteFinished>(event));
+    for (const Event& event : mailbox.TakeAll(absl::ZeroDuration())) {
+      if (const auto* answer = std::get_if<WriteFinished>(&event)) answers.push_back(*answer);
+      if (const auto* tell = std::get_if<TellFinished>(&event)) told.push_back(*tell);
+    }
     return answers;
   }
 
@@ -82,6 +86,7 @@ struct World {
   QueueWriter queues{&fence, &mailbox, &clock};
   EventRecorder events{{}, &fence, &clock};
   std::vector<std::string> admitted;
+  std::vector<TellFinished> told;  // filled by Answers
   std::unique_ptr<StatusWriter> writer;
 };
 
@@ -178,6 +183,27 @@ TEST_CASE("a refusal is told on the object and by an event") {
   CHECK(now.phase == unit.phase);
   CHECK(world.Events() == std::vector<std::string>{"FailedScheduling Warning " + RefusalSentence(requeue.why)});
   CHECK(world.Answers().empty());
+  REQUIRE(world.told.size() == 1);
+  CHECK(world.told[0].based_on == unit.version);
+  CHECK(world.told[0].written);
+}
+
+TEST_CASE("a refusal that could not be told is answered too, and only the newest one is written") {
+  World world;
+  const QueueUnit unit = world.Create("a");
+  world.writer->Submit(world.Refuse(unit));
+  Requeue newer = world.Refuse(unit);
+  newer.why.resource = "memory";
+  world.writer->Submit(newer);
+  Requeue stale = world.Refuse(world.Create("b"));
+  stale.version = 1;
+  world.writer->Submit(stale);
+  world.Settle();
+  world.Answers();
+  REQUIRE(world.told.size() == 3);
+  CHECK(std::count_if(world.told.begin(), world.told.end(), [](const TellFinished& t) { return t.written; }) == 1);
+  CHECK_THAT(world.Unit("a").message, Catch::Contains("resKey:memory"));
+  CHECK(world.Unit("b").message.empty());
 }
 
 TEST_CASE("a refusal that the object shows already gets no event") {
@@ -194,7 +220,7 @@ TEST_CASE("a patch holds what the decision says and nothing else") {
   Requeue requeue;
   requeue.why.refusal = Refusal::kOverMax;
   requeue.now = kStart;
-  const Json patch = PatchFor(requeue);
+  const Json patch = PatchFor(requeue, WithConditions::kYes);
   const Json* status = Find(patch, {"status"});
   REQUIRE(status != nullptr);
   CHECK_FALSE(status->as_object().contains("phase"));
@@ -202,6 +228,14 @@ TEST_CASE("a patch holds what the decision says and nothing else") {
   CHECK_FALSE(status->as_object().contains("admissions"));
   CHECK_FALSE(status->as_object().contains("lastAllocateTime"));
   CHECK_FALSE(patch.as_object().contains("metadata"));
+}
+
+TEST_CASE("without the feature no conditions are written") {
+  Dequeue dequeue;
+  dequeue.now = kStart;
+  dequeue.conditions = ConditionsFor(Phase::kDequeued, {}, "", kStart);
+  CHECK(Find(PatchFor(dequeue, WithConditions::kYes), {"status", "conditions"}) != nullptr);
+  CHECK(Find(PatchFor(dequeue, WithConditions::kNo), {"status", "conditions"}) == nullptr);
 }
 
 TEST_CASE("a notice becomes an event on the right object") {

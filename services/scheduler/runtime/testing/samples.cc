@@ -111,6 +111,8 @@ std::vector<Event> SampleEvents() {
           LeadershipTaken{"1700000000"},
           WriteFinished{{"default", "a"}, "uid-a", 12, SampleUnit("a")},
           WriteFinished{{"default", "a"}, "uid-a", 12, absl::AbortedError("conflict")},
+          TellFinished{{"default", "a"}, "uid-a", 12, true},
+          TellFinished{{"default", "a"}, "uid-a", 12, false},
           QueueWriteFinished{"q", absl::OkStatus()},
           QueueWriteFinished{"q", absl::NotFoundError("namespace")}};
 }

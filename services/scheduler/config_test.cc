@@ -1,0 +1,173 @@
+#include "services/scheduler/config.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace kq::scheduler {
+namespace {
+
+// Parses `words` into `config`; the errors, one a line.
+std::string Parse(const std::vector<std::string>& words, Config* config) {
+  FlagSet flags("koord-queue", "test");
+  RegisterFlags(&flags, config);
+  const auto parsed = flags.Parse(words);
+  config->warnings.insert(config->warnings.begin(), flags.warnings().begin(), flags.warnings().end());
+  return parsed.ok() ? "" : std::string(parsed.status().message());
+}
+
+std::string Apply(absl::string_view yaml, Config* config) {
+  return std::string(ApplyConfigFile(yaml, config).message());
+}
+
+constexpr char kHead[] = "apiVersion: scheduling.k8s.io/v1\nkind: KoordQueueConfiguration\n";
+
+TEST_CASE("the defaults are those of the contract, and valid") {
+  Config config;
+  CHECK(Parse({}, &config).empty());
+  CHECK(config.metrics_address == ":10259");
+  CHECK(config.grpc.address == "127.0.0.1:10260");
+  CHECK(config.lease_namespace + "/" + config.lease_name == "default/example-lease");
+  CHECK(config.LeaseOf().duration == absl::Seconds(15));
+  CHECK(config.LeaseOf().renew_deadline == absl::Seconds(10));
+  CHECK(config.LeaseOf().retry_period == absl::Seconds(2));
+  CHECK(config.leader_election);
+  CHECK(config.kube_api_qps == 0);
+  CHECK(config.core.plugins == DefaultPlugins());
+  CHECK(config.Gate("QueueUnitConditions"));
+  CHECK_FALSE(config.Gate("QueueUnitActive"));
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("the flags of the original's chart are understood, and what has no effect is said") {
+  Config config;
+  CHECK(
+      Parse({"--v=4", "--oversellrate=1.5", "--qps=50", "--burst=60", "--enableVisibilityServer=false",
+             "--strictDequeueMode=false", "--podInitialBackoffSeconds=1", "--feature-gates=QueueUnitConditions=false"},
+            &config)
+          .empty());
+  CHECK(config.verbosity == 4);
+  CHECK(config.core.oversell == 1.5);
+  CHECK(config.kube_api_qps == 50);
+  CHECK(config.kube_api_burst == 60);
+  CHECK_FALSE(config.Gate("QueueUnitConditions"));
+  CHECK(config.warnings.size() == 3);
+}
+
+TEST_CASE("every mistake is told at once") {
+  Config config;
+  const std::string errors = Parse(
+      {"--no-such-flag", "--oversellrate=0", "--asks-per-cycle=0", "--metrics-bind-address=nonsense",
+       "--grpc-bind-address=0.0.0.0:10260", "--renew-deadline=20s", "--logging-format=xml",
+       "--feature-gates=MaximumExecutionTime=true,QueueUnitConditions=false", "--tls-cert-file=x", "--kube-api-qps=5"},
+      &config);
+  for (const char* about :
+       {"no-such-flag", "oversell", "asks-per-cycle", "metrics-bind-address", "0.0.0.0:10260", "renew deadline",
+        "logging-format", "MaximumExecutionTime=true needs QueueUnitActive=true",
+        "MaximumExecutionTime=true needs QueueUnitConditions=true", "tls-private-key-file", "kube-api-burst"}) {
+    CAPTURE(about, errors);
+    CHECK(errors.find(about) != std::string::npos);
+  }
+}
+
+TEST_CASE("feature gates depend on each other, and unknown ones are mistakes") {
+  Config config;
+  CHECK(Parse({"--feature-gates=MaximumExecutionTime=true,QueueUnitActive=true"}, &config).empty());
+  Config state;
+  CHECK_THAT(Parse({"--feature-gates=QueueUnitRequeueState=true,QueueUnitConditions=false"}, &state),
+             Catch::Contains("QueueUnitRequeueState=true needs QueueUnitConditions=true"));
+  Config unknown;
+  CHECK_THAT(Parse({"--feature-gates=Telepathy=true"}, &unknown), Catch::Contains("Telepathy"));
+}
+
+TEST_CASE("without election the lease's times do not matter") {
+  Config config;
+  CHECK(Parse({"--leaderElection=false", "--renew-deadline=1h"}, &config).empty());
+}
+
+TEST_CASE("a configuration file names the plugins") {
+  Config config;
+  CHECK(Apply(std::string(kHead) + "plugins:\n- name: Priority\n- name: ElasticQuotaV2\n"
+                                   "pluginConfigs:\n  ElasticQuotaV2: {}\n",
+              &config)
+            .empty());
+  CHECK(config.core.plugins == std::vector<std::string>{"Priority", "ElasticQuotaV2"});
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("the time of reclaim protection may be a duration or nanoseconds") {
+  for (const char* time : {"5m", "300000000000", "0"}) {
+    CAPTURE(time);
+    Config config;
+    CHECK(Apply(absl::StrCat(kHead, "defaultReclaimProtectTime: ", time, "\n"), &config).empty());
+    CHECK(config.warnings.size() == (std::string(time) == "0" ? 0 : 1));
+  }
+  for (const char* time : {"soon", "-5m", "[]", "1.5"}) {
+    CAPTURE(time);
+    Config config;
+    CHECK_THAT(Apply(absl::StrCat(kHead, "defaultReclaimProtectTime: ", time, "\n"), &config),
+               Catch::Contains("defaultReclaimProtectTime"));
+  }
+}
+
+TEST_CASE("every mistake of a configuration file is told") {
+  Config config;
+  const std::string errors = Apply(
+      "apiVersion: v1\nkind: Pod\nplugins:\n- name: Priority\n- name: Sorcery\n- {}\n"
+      "pluginConfigs:\n  Alchemy: {}\ncolour: blue\n",
+      &config);
+  for (const char* about : {"apiVersion", "kind", "Sorcery", "plugins[2].name", "pluginConfigs.Alchemy", "colour"}) {
+    CAPTURE(about, errors);
+    CHECK(errors.find(about) != std::string::npos);
+  }
+  CHECK_THAT(Apply("a: [", &config), Catch::Contains("line"));
+  CHECK_THAT(Apply("[]", &config), Catch::Contains("expected a mapping"));
+}
+
+TEST_CASE("the file that --config names is read with the flags") {
+  const char* base = std::getenv("TEST_TMPDIR");
+  const std::string path =
+      absl::StrCat(base != nullptr ? base : "/tmp", "/config-", static_cast<int>(::getpid()), ".yaml");
+  std::ofstream(path) << kHead << "plugins:\n- name: Sorcery\n";
+  Config config;
+  CHECK_THAT(Parse({"--config=" + path}, &config), Catch::Contains(path) && Catch::Contains("Sorcery"));
+  ::unlink(path.c_str());
+  Config missing;
+  CHECK_THAT(Parse({"--config=" + path}, &missing), Catch::Contains("cannot read"));
+}
+
+TEST_CASE("addresses") {
+  struct Case {
+    const char* text;
+    const char* host;
+    int port;
+  };
+  const auto c = GENERATE(values<Case>({{":10259", "0.0.0.0", 10259},
+                                        {"127.0.0.1:0", "127.0.0.1", 0},
+                                        {"localhost:80", "127.0.0.1", 80},
+                                        {"[::1]:443", "::1", 443}}));
+  const absl::StatusOr<HttpServerOptions> options = ListenOn(c.text);
+  REQUIRE(options.ok());
+  CHECK(options->address == c.host);
+  CHECK(options->port == c.port);
+  for (const char* wrong : {"", "10259", "host:", "host:x", "host:70000", "host:-1"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(ListenOn(wrong).ok());
+  }
+}
+
+TEST_CASE("the identity names the pod, or else the host, and is new each time") {
+  Config config;
+  config.environment.host = "machine";
+  CHECK_THAT(config.LeaseOf().identity, Catch::StartsWith("machine_"));
+  config.environment.pod_name = "koord-queue-0";
+  CHECK_THAT(config.LeaseOf().identity, Catch::StartsWith("koord-queue-0_"));
+  CHECK(config.LeaseOf().identity != config.LeaseOf().identity);
+}
+
+}  // namespace
+}  // namespace kq::scheduler

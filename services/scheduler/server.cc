@@ -1,0 +1,392 @@
+#include "services/scheduler/server.h"
+
+#include <algorithm>
+#include <iostream>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "libs/common/log.h"
+#include "libs/common/metrics.h"
+#include "libs/common/process_metrics.h"
+#include "libs/common/status_macros.h"
+#include "libs/common/version.h"
+#include "libs/http/http_server.h"
+#include "libs/http/router.h"
+#include "libs/kube/events.h"
+#include "libs/kube/http_kube_api.h"
+#include "libs/kube/kubeconfig.h"
+#include "libs/kube/lease.h"
+#include "libs/kube/write_queue.h"
+#include "services/scheduler/core_settings.h"
+#include "services/scheduler/rpc/grpc_server.h"
+#include "services/scheduler/rpc/snapshot_service.h"
+#include "services/scheduler/runtime/cluster_watch.h"
+#include "services/scheduler/runtime/decision_log.h"
+#include "services/scheduler/runtime/decision_ring.h"
+#include "services/scheduler/runtime/event_mailbox.h"
+#include "services/scheduler/runtime/health.h"
+#include "services/scheduler/runtime/leader_label.h"
+#include "services/scheduler/runtime/leadership.h"
+#include "services/scheduler/runtime/process_parts_metrics.h"
+#include "services/scheduler/runtime/queue_writer.h"
+#include "services/scheduler/runtime/scheduler_loop.h"
+#include "services/scheduler/runtime/scheduler_metrics.h"
+#include "services/scheduler/runtime/snapshot_publisher.h"
+#include "services/scheduler/runtime/status_writer.h"
+#include "services/scheduler/runtime/write_fence.h"
+
+namespace kq::scheduler {
+namespace {
+
+constexpr size_t kMailboxLimit = 200'000;
+// A loop that did not turn for so long hangs.
+constexpr absl::Duration kLoopPatience = absl::Minutes(1);
+constexpr absl::Duration kServingGrace = absl::Seconds(1);
+// For the label and the lease, at the end.
+constexpr absl::Duration kFarewell = absl::Seconds(2);
+
+// The decisions in memory, for the RPC.
+class RingSource : public DecisionSource {
+ public:
+  explicit RingSource(const DecisionRing* ring) : ring_(ring) {}
+  std::vector<DecidedTurn> Turns() const override {
+    std::vector<DecidedTurn> turns;
+    for (DecisionRing::Entry& entry : ring_->Entries())
+      turns.push_back({entry.first, entry.now, std::move(entry.decisions)});
+    return turns;
+  }
+
+ private:
+  const DecisionRing* const ring_;
+};
+
+absl::StatusOr<KubeConnection> ConnectionOf(const Config& config) {
+  if (!config.kubeconfig.empty()) return LoadKubeconfig(config.kubeconfig, config.context);
+  if (config.environment.service_host.empty()) {
+    return absl::InvalidArgumentError("no API server: give --kubeconfig, set KUBECONFIG, or run in a pod");
+  }
+  return InClusterConnection(config.environment.service_host, config.environment.service_port);
+}
+
+// The parts, declared in the order in which they depend on each other, so that
+// none is destroyed before those that use it.
+class WiredServer : public Server {
+ public:
+  WiredServer(Config config, Surroundings surroundings)
+      : config_(std::move(config)),
+        surroundings_(std::move(surroundings)),
+        clock_(surroundings_.clock),
+        api_(surroundings_.api),
+        lease_api_(surroundings_.api) {}
+  ~WiredServer() override { Stop(); }
+
+  // Makes every part, then starts the threads.
+  absl::Status Begin();
+  void Stop() override;
+  int metrics_port() const override { return http_->port(); }
+  int grpc_port() const override { return grpc_->port(); }
+  std::string MetricsText() const override { return registry_.Text(); }
+  bool Leads() const override { return leadership_ != nullptr && leadership_->Leads(); }
+
+ private:
+  absl::Status MakeApi();
+  absl::Status MakeDecisionLog();
+  void MakeWatchAndLease();
+  void MakeWriters();
+  absl::Status MakeLoop();
+  void AddHealthChecks();
+  void AddCollectors();
+  absl::Status Serve();
+  void RunThreads();
+
+  // Whether the cluster has been listed; says what is waited for when that changes.
+  bool ClusterSynced();
+  void TookLeadership() const;
+  // The first picture of this leadership can be read.
+  void ShowsPictures();
+
+  const Config config_;
+  const Surroundings surroundings_;
+  const Clock* const clock_;
+
+  MetricRegistry registry_;
+  SnapshotPublisher publisher_;
+  SchedulerMetrics metrics_{&registry_, &publisher_, [this] { return Leads(); }};
+  EventMailbox mailbox_{kMailboxLimit};
+
+  std::unique_ptr<KubeApi> own_api_, own_lease_api_;
+  KubeApi* api_;
+  KubeApi* lease_api_;
+  std::unique_ptr<ClusterWatch> watch_;
+  std::unique_ptr<Lease> lease_;  // null without election
+  std::unique_ptr<Leadership> leadership_;
+  std::unique_ptr<WriteFence> fence_;
+  std::unique_ptr<WriteQueue> writes_;
+  std::unique_ptr<QueueWriter> queues_;
+  std::unique_ptr<EventRecorder> events_;
+  std::unique_ptr<StatusWriter> writer_;
+  std::unique_ptr<LeaderLabel> label_;
+
+  std::unique_ptr<DecisionRing> ring_;
+  std::unique_ptr<RingSource> ring_source_;
+  std::unique_ptr<DecisionLog> log_;  // null without a log
+  CoreWithPolicies core_;
+  std::unique_ptr<SchedulerLoop> loop_;
+
+  Health health_;
+  std::unique_ptr<SnapshotService> service_;
+  std::unique_ptr<GrpcServer> grpc_;
+  std::unique_ptr<HttpServer> http_;
+
+  std::thread decision_thread_, lease_thread_, label_thread_, log_thread_;
+  std::vector<std::thread> writing_threads_;
+  std::string waits_for_;  // of the lease's thread
+  std::once_flag stopped_;
+};
+
+absl::Status WiredServer::Begin() {
+  KQ_RETURN_IF_ERROR(MakeApi());
+  KQ_RETURN_IF_ERROR(MakeDecisionLog());
+  MakeWatchAndLease();
+  MakeWriters();
+  KQ_RETURN_IF_ERROR(MakeLoop());
+  AddHealthChecks();
+  AddCollectors();
+  KQ_RETURN_IF_ERROR(Serve());
+  RunThreads();
+  return absl::OkStatus();
+}
+
+absl::Status WiredServer::MakeApi() {
+  if (api_ != nullptr) return absl::OkStatus();
+  KQ_ASSIGN_OR_RETURN(const KubeConnection connection, ConnectionOf(config_));
+  HttpKubeApiOptions options;
+  options.user_agent = absl::StrCat("koord-queue/", kVersion);
+  options.connections = config_.write_concurrency + 16;
+  options.qps = config_.kube_api_qps;
+  options.burst = config_.kube_api_burst;
+  options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
+    metrics_.OnRequest(verb, host, code, took);
+  };
+  KQ_ASSIGN_OR_RETURN(own_api_, NewHttpKubeApi(connection, options));
+  // The lease has a connection of its own: it must not wait behind other
+  // requests, nor longer for an answer than it may for a renewal.
+  options.connections = 1;
+  options.qps = 0;
+  options.timeout = std::max(config_.renew_deadline / 2, absl::Seconds(1));
+  KQ_ASSIGN_OR_RETURN(own_lease_api_, NewHttpKubeApi(connection, options));
+  api_ = own_api_.get();
+  lease_api_ = own_lease_api_.get();
+  KQ_LOG(Info, "API server", {{"server", connection.server}, {"context", connection.context}});
+  return absl::OkStatus();
+}
+
+absl::Status WiredServer::MakeDecisionLog() {
+  ring_ = std::make_unique<DecisionRing>(static_cast<size_t>(config_.decisions_kept));
+  ring_source_ = std::make_unique<RingSource>(ring_.get());
+  if (config_.decision_log_dir.empty()) return absl::OkStatus();
+  DecisionLogOptions options;
+  options.folder = config_.decision_log_dir;
+  options.max_file_bytes = config_.decision_log_max_bytes;
+  options.max_files = config_.decision_log_max_files;
+  options.config = EncodeSettings(config_.core);
+  options.version = std::string(kVersion);
+  KQ_ASSIGN_OR_RETURN(log_, DecisionLog::Open(std::move(options), clock_));
+  return absl::OkStatus();
+}
+
+void WiredServer::MakeWatchAndLease() {
+  watch_ = std::make_unique<ClusterWatch>(ClusterWatchOptions(), api_, &mailbox_, clock_);
+  if (config_.leader_election) lease_ = std::make_unique<Lease>(config_.LeaseOf(), lease_api_, clock_);
+  LeadershipParts parts;
+  parts.lease = lease_.get();
+  parts.mailbox = &mailbox_;
+  parts.clock = clock_;
+  parts.synced = [this] { return ClusterSynced(); };
+  parts.on_taken = [this] { TookLeadership(); };
+  parts.on_lost = [this] { surroundings_.on_exit(ExitReason::kLeaseLost); };
+  leadership_ = std::make_unique<Leadership>(std::move(parts));
+}
+
+void WiredServer::MakeWriters() {
+  const auto may_write = [this] { return leadership_->MayWrite(); };
+  fence_ = std::make_unique<WriteFence>(api_, may_write);
+  WriteQueueOptions writes;
+  writes.advisory_per_second = config_.advisory_writes_per_second;
+  writes_ = std::make_unique<WriteQueue>(writes, fence_.get(), clock_);
+  queues_ = std::make_unique<QueueWriter>(fence_.get(), &mailbox_, clock_);
+  const Environment& environment = config_.environment;
+  EventOptions events;
+  events.component = "koord-queue-controller";  // the name that the original's events carry
+  events.host = environment.pod_name.empty() ? environment.host : environment.pod_name;
+  events.per_second = config_.events_per_second;
+  events_ = std::make_unique<EventRecorder>(std::move(events), api_, clock_);
+  StatusWriterParts parts;
+  parts.writes = writes_.get();
+  parts.queues = queues_.get();
+  parts.events = events_.get();
+  parts.mailbox = &mailbox_;
+  parts.clock = clock_;
+  parts.may_write = may_write;
+  parts.with_conditions = config_.Gate("QueueUnitConditions");
+  parts.on_admitted = [this](const QueueUnit& unit, absl::Time now) { metrics_.OnAdmitted(unit, now); };
+  writer_ = std::make_unique<StatusWriter>(std::move(parts));
+  label_ = std::make_unique<LeaderLabel>(LeaderLabelOptions{environment.pod_namespace, environment.pod_name, {}}, api_,
+                                         clock_);
+}
+
+absl::Status WiredServer::MakeLoop() {
+  KQ_ASSIGN_OR_RETURN(core_, MakeCore(config_.core));
+  SchedulerLoopOptions options;
+  options.check_invariants = config_.check_invariants;
+  options.on_leading = [this] { ShowsPictures(); };
+  SchedulerLoopParts parts{core_.core.get(), &mailbox_, &publisher_, writer_.get(), clock_, &metrics_, {ring_.get()}};
+  if (log_ != nullptr) parts.recorders.push_back(log_.get());
+  loop_ = std::make_unique<SchedulerLoop>(std::move(options), std::move(parts));
+  KQ_VLOG(1, "Plugins",
+          {{"plugins", absl::StrJoin(config_.core.plugins, ",")}, {"oversell", absl::StrCat(config_.core.oversell)}});
+  return absl::OkStatus();
+}
+
+void WiredServer::AddHealthChecks() {
+  health_.AddLive("decision-loop", [this] {
+    const absl::Duration since = clock_->TimeNow() - loop_->LastTurn();
+    if (since < kLoopPatience) return HealthState{absl::OkStatus(), ""};
+    return HealthState{absl::UnavailableError(absl::StrCat("no turn for ", absl::FormatDuration(since))), ""};
+  });
+  health_.AddReady("cluster", [this] { return HealthState{watch_->Ready(), ""}; });
+  health_.AddReady("leadership", [this] { return leadership_->State(); });
+  health_.AddReady("leader-label", [this] { return HealthState{absl::OkStatus(), label_->Note()}; });
+  if (log_ == nullptr) return;
+  health_.AddReady("decision-log", [this] {
+    const int64_t lost = log_->Now().lost;
+    return HealthState{absl::OkStatus(), lost == 0 ? "" : absl::StrCat(lost, " turns are missing")};
+  });
+}
+
+void WiredServer::AddCollectors() {
+  registry_.AddBuildInfo("koord_queue", "koord-queue");
+  AddProcessMetrics(&registry_);
+  const ProcessParts parts{&mailbox_,     loop_.get(),  watch_.get(),  writes_.get(),
+                           queues_.get(), fence_.get(), events_.get(), log_.get()};
+  registry_.AddCollector([parts](MetricSink& sink) { CollectParts(parts, &sink); });
+  registry_.AddCollector([this](MetricSink& sink) {
+    sink.Gauge("koord_queue_leader", "1 while this replica holds the lease.", {}, Leads() ? 1 : 0);
+    const std::string unknown = leadership_->UnknownHolder();
+    if (unknown.empty()) return;
+    sink.Gauge("koord_queue_lease_unknown_holder", "1 while the lease is held by something that is not koord-queue.",
+               {{"holder", unknown}}, 1);
+  });
+}
+
+absl::Status WiredServer::Serve() {
+  SnapshotServiceOptions options;
+  options.explain.oversell = config_.core.oversell;
+  const auto view = [this] { return LeaderView{leadership_->Leads(), leadership_->Leader()}; };
+  service_ = std::make_unique<SnapshotService>(SnapshotServiceParts{&publisher_, ring_source_.get(), view}, options);
+  KQ_ASSIGN_OR_RETURN(grpc_, GrpcServer::Start(config_.grpc, {service_.get()}));
+
+  KQ_ASSIGN_OR_RETURN(HttpServerOptions http, ListenOn(config_.metrics_address));
+  http.certificate_file = config_.tls_certificate_file;
+  http.key_file = config_.tls_key_file;
+  const auto health = [this](const HttpRequest& request, const HttpPeer&, const PathCaptures&) {
+    return health_.Answer(request.target).value_or(TextResponse(404));
+  };
+  const auto metrics = [this](const HttpRequest&, const HttpPeer&, const PathCaptures&) {
+    HttpResponse response;
+    response.headers.Add("Content-Type", MetricRegistry::kContentType);
+    response.body = registry_.Text();
+    return response;
+  };
+  KQ_ASSIGN_OR_RETURN(const Router router, Router::Build({{"GET", "/metrics", metrics},
+                                                          {"GET", "/healthz", health},
+                                                          {"GET", "/livez", health},
+                                                          {"GET", "/readyz", health}}));
+  KQ_ASSIGN_OR_RETURN(http_, StartHttpServer(http, router));
+  KQ_LOG(Info, "Serving",
+         {{"metrics", absl::StrCat(http.address, ":", http_->port())},
+          {"protocol", config_.tls_certificate_file.empty() ? "plain HTTP" : "HTTPS"},
+          {"grpc", config_.grpc.address},
+          {"grpc_port", grpc_->port()}});
+  return absl::OkStatus();
+}
+
+void WiredServer::RunThreads() {
+  decision_thread_ = std::thread([this] { loop_->Run(); });
+  if (log_ != nullptr) log_thread_ = std::thread([this] { log_->Run(); });
+  for (int i = 0; i < config_.write_concurrency; ++i) writing_threads_.emplace_back([this] { writes_->Run(); });
+  writing_threads_.emplace_back([this] { queues_->Run(); });
+  writing_threads_.emplace_back([this] { events_->Run(); });
+  watch_->Start();
+  lease_thread_ = std::thread([this] { leadership_->Run(); });
+  label_thread_ = std::thread([this] { label_->Run(); });
+}
+
+bool WiredServer::ClusterSynced() {
+  if (watch_->Synced()) {
+    if (!waits_for_.empty()) KQ_LOG(Info, "The cluster has been listed");
+    waits_for_.clear();
+    return true;
+  }
+  const std::string waits_for(watch_->Ready().message());
+  if (waits_for != waits_for_ && !waits_for.empty()) KQ_LOG(Info, "Not ready", {{"reason", waits_for}});
+  waits_for_ = waits_for;
+  return false;
+}
+
+void WiredServer::TookLeadership() const {
+  // What operators look for, on the stream where the original said it.
+  std::cout << "became leader, start to do job queuing" << std::endl;
+}
+
+void WiredServer::ShowsPictures() {
+  grpc_->SetServing(true);
+  label_->Want();
+}
+
+void WiredServer::Stop() {
+  std::call_once(stopped_, [this] {
+    if (http_ == nullptr) return;  // Begin did not get far enough to start a thread
+    grpc_->SetServing(false);
+    loop_->Stop();
+    decision_thread_.join();
+    watch_->Stop();
+    const absl::Time deadline = clock_->TimeNow() + config_.drain_timeout;
+    queues_->Drain(deadline);
+    writes_->Drain(deadline);
+    label_->Stop();
+    label_thread_.join();
+    if (const absl::Status off = label_->TakeOff(clock_->TimeNow() + kFarewell); !off.ok()) {
+      KQ_LOG(Warning, "The leader's label stays on this pod", {{"err", off}});
+    }
+    // The next leader need not wait for events.
+    leadership_->Stop();
+    lease_thread_.join();
+    if (const absl::Status released = leadership_->Release(); !released.ok()) {
+      KQ_LOG(Warning, "The lease was not given back", {{"err", released}});
+    }
+    events_->Drain(std::min(deadline, clock_->TimeNow() + kFarewell));
+    for (std::thread& thread : writing_threads_) thread.join();
+    service_->Stop();
+    grpc_->Stop(kServingGrace);
+    http_->Stop(kServingGrace);
+    if (log_ != nullptr) {
+      log_->Drain();
+      log_thread_.join();
+    }
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(Config config, Surroundings surroundings) {
+  auto server = std::make_unique<WiredServer>(std::move(config), std::move(surroundings));
+  KQ_RETURN_IF_ERROR(server->Begin());
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace kq::scheduler
