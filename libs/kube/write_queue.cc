@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "libs/common/mutex.h"
 #include "libs/common/token_bucket.h"
+#include "libs/kube/conditional_patch.h"
 #include "libs/kube/forward_time.h"
 
 namespace kq {
@@ -32,35 +33,6 @@ constexpr absl::Duration kPatience = absl::Seconds(1);
 using ObjectId = std::tuple<std::string, std::string, ObjectKey>;
 
 ObjectId IdOf(const PatchRequest& patch) { return {patch.resource.group, patch.resource.plural, patch.key}; }
-
-// The patch as it is sent: conditional on the object and its version.
-Json Conditional(const Write& write, uint64_t version) {
-  Json patch = write.patch.patch;
-  switch (write.patch.type) {
-    case PatchType::kMerge:
-    case PatchType::kStrategicMerge: {
-      if (!patch.is_object()) return patch;  // the server will refuse it and say why
-      Json& metadata = patch.as_object()["metadata"];
-      if (!metadata.is_object()) metadata = JsonObject();
-      if (version != 0) metadata.as_object()["resourceVersion"] = absl::StrCat(version);
-      if (!write.uid.empty()) metadata.as_object()["uid"] = write.uid;
-      return patch;
-    }
-    case PatchType::kJson: {
-      if (!patch.is_array()) return patch;
-      // Replacing a version by another one is a conflict; a failed "test" would be
-      // reported as a malformed patch.
-      JsonArray& operations = patch.as_array();
-      const auto require = [&](const char* path, const std::string& value) {
-        operations.insert(operations.begin(), Json{{"op", "replace"}, {"path", path}, {"value", value}});
-      };
-      if (version != 0) require("/metadata/resourceVersion", absl::StrCat(version));
-      if (!write.uid.empty()) require("/metadata/uid", write.uid);
-      return patch;
-    }
-  }
-  return patch;
-}
 
 }  // namespace
 
@@ -81,8 +53,13 @@ struct WriteQueue::State {
     uint64_t number = 0;   // of its Submit
     int attempts = 0;      // of this step that failed, for the backoff
     bool unknown = false;  // it was sent and its outcome is not known: the next step is to read
+    // It was sent, resting on this version, and may still be on its way: only a
+    // newer version of the object, ours or another's, rules that out.
+    uint64_t may_land_on = 0;
 
     bool binding() const { return write.kind == Write::Kind::kBinding; }
+    // Nobody may say that it was not written.
+    bool sent() const { return unknown || may_land_on != 0; }
   };
 
   // The versions that our own writes led an object through: a write that rested
@@ -124,6 +101,7 @@ struct WriteQueue::State {
   void Read(const ObjectId& id, Job job);
   void TryAgain(const ObjectId& id, Job job, const absl::Status& why);
   void Answer(const ObjectId& id, Job job, absl::StatusOr<Json> result);
+  void AnswerUnwritten() ABSL_LOCKS_EXCLUDED(mu);
 
   uint64_t EffectiveVersion(const ObjectId& id, const Write& write);
   void Remember(const ObjectId& id, const Write& write, uint64_t rested_on, const absl::StatusOr<Json>& result);
@@ -145,6 +123,7 @@ struct WriteQueue::State {
   bool draining ABSL_GUARDED_BY(mu) = false;
   bool stopped ABSL_GUARDED_BY(mu) = false;
   Totals totals ABSL_GUARDED_BY(mu);
+  std::vector<Write> unwritten ABSL_GUARDED_BY(mu);  // advisory ones that were replaced or dropped, to be answered
 };
 
 void WriteQueue::State::Unindex(const ObjectId& id, Object* object) {
@@ -188,6 +167,7 @@ void WriteQueue::State::Add(Write write) {
   if (advisory && totals.advisory_waiting >= static_cast<int64_t>(options.advisory_limit) &&
       (found == objects.end() || !found->second->advisory)) {
     ++totals.dropped;
+    unwritten.push_back(std::move(write));
     return;
   }
   if (found == objects.end()) {
@@ -216,6 +196,7 @@ void WriteQueue::State::Add(Write write) {
 
 void WriteQueue::State::DropAdvisory(Object* object, int64_t* count) {
   if (!object->advisory) return;
+  unwritten.push_back(std::move(object->advisory->write));
   object->advisory.reset();
   --totals.advisory_waiting;
   ++*count;
@@ -317,14 +298,17 @@ void WriteQueue::State::Remember(const ObjectId& id, const Write& write, uint64_
 
 void WriteQueue::State::Send(const ObjectId& id, Job job) {
   PatchRequest patch = job.write.patch;
-  const uint64_t version = EffectiveVersion(id, job.write);
-  patch.patch = Conditional(job.write, version);
+  const uint64_t version = job.may_land_on != 0 ? job.may_land_on : EffectiveVersion(id, job.write);
+  patch.patch = ConditionalPatch(job.write.patch, job.write.uid, version);
   absl::StatusOr<Json> result = api->Patch(patch);
   if (absl::IsUnavailable(result.status())) return TryAgain(id, std::move(job), result.status());
   Remember(id, job.write, version, result);
-  if (OutcomeUnknown(result.status())) {
+  // A conflict after an unknown outcome may be with our own first try.
+  const bool with_itself = absl::IsAborted(result.status()) && job.may_land_on != 0;
+  if (OutcomeUnknown(result.status()) || with_itself) {
     job.unknown = true;
     job.attempts = 0;
+    job.may_land_on = version;
     return TryAgain(id, std::move(job), result.status());
   }
   Answer(id, std::move(job), std::move(result));
@@ -338,6 +322,12 @@ void WriteQueue::State::Read(const ObjectId& id, Job job) {
     found = absl::NotFoundError(
         absl::StrCat(patch.resource.ToString(), " ", patch.key.ToString(), ": another object has taken its name"));
   }
+  if (found.ok() && job.may_land_on != 0 && VersionOf(*found) == job.may_land_on) {
+    // Nothing has happened yet, but the first try may still land. The same write,
+    // resting on the same version, settles it: at most one of the two takes effect.
+    job.unknown = false;
+    return TryAgain(id, std::move(job), absl::UnavailableError("not written yet"));
+  }
   Answer(id, std::move(job), std::move(found));
 }
 
@@ -349,12 +339,13 @@ void WriteQueue::State::TryAgain(const ObjectId& id, Job job, const absl::Status
     Object* object = Lookup(id);
     const bool first_read = job.unknown && job.attempts == 0;
     const bool newer = object->advisory.has_value() || !object->first.empty();
-    const bool drop = !job.binding() && !job.unknown && (newer || draining);
+    const bool drop = !job.binding() && !job.sent() && (newer || draining);
     if (drop || !stopped) {
       object->in_flight = false;
       --totals.in_flight;
       if (drop) {
         ++(newer ? totals.replaced : totals.dropped);
+        unwritten.push_back(std::move(job.write));
       } else {
         ++(first_read ? totals.reread : totals.retried);
         absl::Duration delay;
@@ -363,7 +354,7 @@ void WriteQueue::State::TryAgain(const ObjectId& id, Job job, const absl::Status
         if (const std::optional<absl::Duration> asked = RetryAfter(why)) delay = std::max(delay, *asked);
         job.due = time.Now() + delay;
         ++job.attempts;
-        if (job.binding() || job.unknown) {
+        if (job.binding() || job.sent()) {
           object->first.push_front(std::move(job));
           ++totals.binding_waiting;
         } else {
@@ -375,7 +366,9 @@ void WriteQueue::State::TryAgain(const ObjectId& id, Job job, const absl::Status
       return;
     }
   }
-  Answer(id, std::move(job), job.unknown ? why : absl::CancelledError("shut down before it was written"));
+  Answer(id, std::move(job),
+         job.sent() ? absl::UnknownError("shut down before the outcome was known")
+                    : absl::CancelledError("shut down before it was written"));
 }
 
 void WriteQueue::State::Answer(const ObjectId& id, Job job, absl::StatusOr<Json> result) {
@@ -392,6 +385,18 @@ void WriteQueue::State::Answer(const ObjectId& id, Job job, absl::StatusOr<Json>
   if (draining) changed.SignalAll();
 }
 
+// Tells the submitters of advisory writes that will not be made.
+void WriteQueue::State::AnswerUnwritten() {
+  std::vector<Write> writes;
+  {
+    MutexLock lock(&mu);
+    writes.swap(unwritten);
+  }
+  for (Write& write : writes) {
+    if (write.done) write.done(absl::CancelledError("replaced or dropped"));
+  }
+}
+
 WriteQueue::WriteQueue(WriteQueueOptions options, KubeApi* api, const Clock* clock)
     : state_(std::make_unique<State>(std::move(options), api, clock)) {}
 
@@ -400,9 +405,13 @@ WriteQueue::~WriteQueue() { Drain(absl::InfinitePast()); }
 void WriteQueue::Submit(Write write) {
   {
     MutexLock lock(&state_->mu);
-    if (!state_->draining) return state_->Add(std::move(write));
+    if (state_->draining) {
+      state_->unwritten.push_back(std::move(write));
+    } else {
+      state_->Add(std::move(write));
+    }
   }
-  if (write.done) write.done(absl::CancelledError("shutting down"));
+  state_->AnswerUnwritten();
 }
 
 bool WriteQueue::Step(absl::Duration timeout) {
@@ -424,6 +433,7 @@ bool WriteQueue::Step(absl::Duration timeout) {
   } else {
     state_->Send(id, std::move(job));
   }
+  state_->AnswerUnwritten();
   return true;
 }
 
@@ -450,6 +460,7 @@ void WriteQueue::Drain(absl::Time deadline) {
     state_->draining = true;
     state_->DropAllAdvisory();
   }
+  state_->AnswerUnwritten();
   while (state_->clock->TimeNow() < deadline) {
     if (Step(absl::ZeroDuration())) continue;
     MutexLock lock(&state_->mu);
@@ -468,8 +479,8 @@ void WriteQueue::Drain(absl::Time deadline) {
   }
   for (State::Job& job : rest) {
     if (!job.write.done) continue;
-    job.write.done(job.unknown ? absl::UnknownError("shut down before the outcome was known")
-                               : absl::CancelledError("shut down before it was written"));
+    job.write.done(job.sent() ? absl::UnknownError("shut down before the outcome was known")
+                              : absl::CancelledError("shut down before it was written"));
   }
 }
 

@@ -26,13 +26,13 @@ struct Write {
   PatchRequest patch;     // without metadata.resourceVersion and uid: the queue adds them
   std::string uid;        // the object's
   uint64_t based_on = 0;  // the version the decision rested on
-  // Called exactly once for a binding write and, unless it was replaced or
-  // dropped, for an advisory one: the object as it now is on the server, whether
-  // by this write or not (read again when the outcome was unknown), or why
-  // nothing was written: kAborted, kNotFound, kInvalidArgument, kPermissionDenied,
-  // kCancelled (shut down before it was sent). After a shut-down alone also
-  // kUnknown or kDeadlineExceeded: it was sent, and nobody was left to read.
-  // Called without a lock, from a thread that calls Step, Drain or Submit; it may Submit.
+  // Called exactly once: the object as it now is on the server, whether by this
+  // write or not (read again when the outcome was unknown), or why nothing was
+  // written: kAborted, kNotFound, kInvalidArgument, kPermissionDenied, kCancelled
+  // (an advisory write that was replaced or dropped, or the queue was shut down
+  // before the write was sent). After a shut-down alone also kUnknown or
+  // kDeadlineExceeded: it was sent, and nobody was left to read. Called without a
+  // lock, from a thread that calls Step, Drain or Submit; it may Submit.
   std::function<void(absl::StatusOr<Json>)> done;
 };
 
@@ -53,7 +53,9 @@ struct WriteQueueOptions {
 // own writes do not conflict with each other.
 //
 // kUnavailable: the same write again after a backoff, or after Retry-After.
-// Outcome unknown: the object is read, and what is there is the answer.
+// Outcome unknown: the object is read, and what is there is the answer. If it is
+// as before, the first try may still land later; then the same write is made again,
+// resting on the same version, so that at most one of the two takes effect.
 //
 // Step does one write and returns, so that a simulation can drive it. Submit and
 // Step may be called from any number of threads.
