@@ -148,8 +148,10 @@ bool Reflector::State::Remove(const Json& object) {
 void Reflector::State::TellBroken(const BrokenObject& object) {
   sink->Broken(WithContext(object.why, absl::StrCat("list ", options.resource.ToString(), " ", object.key.ToString())));
   // It is still there, so this list must not report it removed.
-  for (auto& [key, entry] : known) {
-    if (key == object.key || object.key.name.empty()) entry.list = list;
+  if (object.key.name.empty()) {
+    for (auto& [key, entry] : known) entry.list = list;
+  } else if (const auto found = known.find(object.key); found != known.end()) {
+    found->second.list = list;
   }
   MutexLock lock(&mu);
   ++counts.errors;

@@ -88,14 +88,19 @@ struct FakeKubeApi::State {
 
 class FakeKubeApi::Stream : public WatchStream {
  public:
-  Stream(State* state, std::shared_ptr<Faults> faults, WatchRequest request, Selector selector, uint64_t next,
-         int64_t cuts)
+  // Where in the history it begins, and how many cuts there were before it.
+  struct Start {
+    uint64_t index = 0;
+    int64_t cuts = 0;
+  };
+
+  Stream(State* state, std::shared_ptr<Faults> faults, WatchRequest request, Selector selector, Start start)
       : state_(state),
         faults_(std::move(faults)),
         request_(std::move(request)),
         selector_(std::move(selector)),
-        cuts_(cuts),
-        next_(next) {}
+        cuts_(start.cuts),
+        next_(start.index) {}
 
   absl::StatusOr<std::optional<WatchEvent>> Next(absl::Duration timeout) override {
     const FakeWatchFault fault = Ask();
@@ -224,7 +229,7 @@ class FakeKubeApi::Client : public KubeApi {
     KQ_ASSIGN_OR_RETURN(Selector selector, Selector::Parse(request.label_selector, request.field_selector));
     MutexLock lock(&state_->mu);
     KQ_ASSIGN_OR_RETURN(const uint64_t next, state_->store.OpenHistory(request));
-    return std::make_unique<Stream>(state_, faults_, request, std::move(selector), next, state_->cuts);
+    return std::make_unique<Stream>(state_, faults_, request, std::move(selector), Stream::Start{next, state_->cuts});
   }
 
   absl::StatusOr<Json> Get(const KubeResource& resource, const ObjectKey& key) override {

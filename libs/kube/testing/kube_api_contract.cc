@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "libs/common/clock.h"
+#include "libs/kube/events.h"
+#include "libs/kube/lease.h"
 
 namespace kq {
 namespace {
@@ -507,6 +510,52 @@ void TooOldIsOutOfRange(const ContractWorld& world) {
   CHECK(server.api.List(request).status().code() == Code::kOutOfRange);
 }
 
+void LeasesAreHeld(const ContractWorld& world) {
+  const Server server(world);
+  LeaseOptions options;
+  options.key = server.Key("contract-lease");
+  options.identity = "first";
+  Lease first(options, world.api, &Clock::Real());
+  options.identity = "second";
+  Lease second(options, world.api, &Clock::Real());
+  first.Step();
+  INFO(first.Health().ToString());
+  CHECK(first.role() == Lease::Role::kLeader);
+  second.Step();
+  CHECK(second.role() == Lease::Role::kFollower);
+  CHECK(second.Holder() == "first");
+  first.Step();
+  CHECK(first.MayWrite());
+  CHECK(first.Release().ok());
+  second.Step();
+  INFO(second.Health().ToString());
+  CHECK(second.MayWrite());
+}
+
+void EventsAreTaken(const ContractWorld& world) {
+  const Server server(world);
+  const Json widget = server.Create(Widget("with-events"));
+  EventOptions options;
+  options.component = "contract";
+  options.host = "host";
+  EventRecorder recorder(options, world.api, &Clock::Real());
+  const ObjectReference object = {"example.com/v1", "Widget", KeyOf(widget), UidOf(widget), VersionOf(widget)};
+  for (int i = 0; i < 2; ++i) {
+    recorder.Record(object, EventType::kWarning, "FailedScheduling", "no room");
+    CHECK(recorder.Step(absl::ZeroDuration()));
+  }
+  CHECK(recorder.Now().written == 2);
+  ListRequest request;
+  request.resource = {"", "v1", "events"};
+  request.ns = world.ns;
+  request.field_selector = "involvedObject.name=with-events,reason=FailedScheduling,type=Warning";
+  const absl::StatusOr<ListPage> page = server.api.List(request);
+  REQUIRE(page.ok());
+  REQUIRE(page->items.size() == 1);
+  CHECK(StringAt(page->items[0], {"message"}) == "no room");
+  CHECK(*Find(page->items[0], {"count"}) == Json(2));
+}
+
 }  // namespace
 
 KubeResource ContractResource() { return {"example.com", "v1", "widgets"}; }
@@ -568,6 +617,8 @@ std::vector<ContractCase> KubeApiContract() {
       {"cancel ends a watch", CancelEndsAWatch},
       {"a bookmark carries the version on", BookmarksMoveOn},
       {"a version that is too old is out of range", TooOldIsOutOfRange},
+      {"a lease is held by one, renewed, released and taken over", LeasesAreHeld},
+      {"an event is written and counted", EventsAreTaken},
   };
 }
 

@@ -23,6 +23,8 @@ TEST_CASE("the fake API server keeps the contract") {
       ContractResource(),
       {.kind = "Widget", .status_subresource = true, .default_status = {{"phase", "Enqueued"}}, .validate = validate});
   api.AddResource({"", "v1", "configmaps"}, {.kind = "ConfigMap"});
+  api.AddResource({"", "v1", "events"}, {.kind = "Event"});
+  api.AddResource({"coordination.k8s.io", "v1", "leases"}, {.kind = "Lease"});
   api.AddNamespace("contract");
   ContractWorld world;
   world.api = &api;
