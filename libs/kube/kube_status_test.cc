@@ -87,14 +87,16 @@ TEST_CASE("an answer that is not the API server's own is quoted on one line") {
   CHECK(StatusOfAnswer(CallKind::kRead, "GET /", Answer(502), kNow).message() == "GET /: HTTP 502 Bad Gateway");
 }
 
+// Case values outlive the test case's run in which they were made.
+constexpr char kDelayInBody[] = R"({"kind":"Status","message":"m","details":{"retryAfterSeconds":3}})";
+
 TEST_CASE("Retry-After comes in seconds, as a date, or in the body") {
   struct Case {
     const char* header;
     const char* body;
     std::optional<absl::Duration> want;
   };
-  const std::string in_body = R"({"kind":"Status","message":"m","details":{"retryAfterSeconds":3}})";
-  const Case c = GENERATE_REF(values<Case>({
+  const Case c = GENERATE(values<Case>({
       {"7", "", absl::Seconds(7)},
       {"0", "", absl::ZeroDuration()},
       {"Sat, 29 Nov 2025 21:20:30 GMT", "", absl::Seconds(30)},
@@ -103,9 +105,9 @@ TEST_CASE("Retry-After comes in seconds, as a date, or in the body") {
       {"99999999", "", absl::Hours(1)},
       {"soon", "", std::nullopt},
       {"", "", std::nullopt},
-      {"", in_body.c_str(), absl::Seconds(3)},
-      {"7", in_body.c_str(), absl::Seconds(7)},
-      {"soon", in_body.c_str(), absl::Seconds(3)},
+      {"", kDelayInBody, absl::Seconds(3)},
+      {"7", kDelayInBody, absl::Seconds(7)},
+      {"soon", kDelayInBody, absl::Seconds(3)},
   }));
   CAPTURE(c.header, c.body);
   HttpResponse answer = Answer(429, c.body);
