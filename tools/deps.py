@@ -242,6 +242,7 @@ def orphans(sources, owners):
 def query():
     done = subprocess.run(
         ["bazel", "query", "--noimplicit_deps", "--nohost_deps", "--keep_going", "--output=xml", "--color=no",
+         "--xml:default_values",  # else a package's default_testonly is not told
          "--noshow_progress", "deps(//...)"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode not in (0, 3) or b"ERROR" in done.stderr:
