@@ -1,5 +1,6 @@
 #include "services/scheduler/config.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -103,8 +104,6 @@ absl::Status CheckLimits(const Config& config) {
   Mistakes mistakes;
   mistakes.Add(WithContext(MakePolicies(DefaultPlugins(), config.core.oversell).status(), "--oversellrate"));
   if (config.kube_api_qps < 0) mistakes.Add("--kube-api-qps: must not be negative");
-  if (config.kube_api_qps > 0 && config.kube_api_burst < 1)
-    mistakes.Add("--kube-api-burst: must be at least 1 with --kube-api-qps");
   if (config.advisory_writes_per_second < 0) mistakes.Add("--advisory-writes-per-second: must not be negative");
   if (!(config.events_per_second > 0)) mistakes.Add("--events-per-second: must be more than 0");
   if (config.log_format != "text" && config.log_format != "json") {
@@ -156,7 +155,8 @@ void RegisterClusterFlags(FlagSet* flags, Config* config) {
   flags->String("context", &config->context, "Context of the kubeconfig. Empty: its current one.");
   flags->Double("kube-api-qps", &config->kube_api_qps,
                 "Requests per second at most. 0: no limit here; the API server's own priority and fairness rule.");
-  flags->Int("kube-api-burst", &config->kube_api_burst, "Requests at once above that rate.", {0, 1'000'000});
+  flags->Int("kube-api-burst", &config->kube_api_burst, "Requests at once above that rate. 0: as many as in a second.",
+             {0, 1'000'000});
   flags->Alias("qps", "kube-api-qps");
   flags->Alias("burst", "kube-api-burst");
   flags->Int("write-concurrency", &config->write_concurrency, "Status writes on their way at once.", {1, 256});
@@ -289,6 +289,9 @@ std::optional<int> ParseConfig(int argc, const char* const* argv, Config* config
   RegisterFlags(&flags, config);
   if (const std::optional<int> code = flags.ParseOrExitCode(argc, argv)) return code;
   config->warnings.insert(config->warnings.begin(), flags.warnings().begin(), flags.warnings().end());
+  if (config->kube_api_qps > 0 && config->kube_api_burst == 0) {
+    config->kube_api_burst = std::max(1, static_cast<int>(config->kube_api_qps));
+  }
   if (config->kubeconfig.empty()) config->kubeconfig = config->environment.kubeconfig;
   return std::nullopt;
 }

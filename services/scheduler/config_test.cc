@@ -63,12 +63,12 @@ TEST_CASE("every mistake is told at once") {
   const std::string errors = Parse(
       {"--no-such-flag", "--oversellrate=0", "--asks-per-cycle=0", "--metrics-bind-address=nonsense",
        "--grpc-bind-address=0.0.0.0:10260", "--renew-deadline=20s", "--logging-format=xml",
-       "--feature-gates=MaximumExecutionTime=true,QueueUnitConditions=false", "--tls-cert-file=x", "--kube-api-qps=5"},
+       "--feature-gates=MaximumExecutionTime=true,QueueUnitConditions=false", "--tls-cert-file=x", "--kube-api-qps=-5"},
       &config);
   for (const char* about :
        {"no-such-flag", "oversell", "asks-per-cycle", "metrics-bind-address", "0.0.0.0:10260", "renew deadline",
         "logging-format", "MaximumExecutionTime=true needs QueueUnitActive=true",
-        "MaximumExecutionTime=true needs QueueUnitConditions=true", "tls-private-key-file", "kube-api-burst"}) {
+        "MaximumExecutionTime=true needs QueueUnitConditions=true", "tls-private-key-file", "kube-api-qps"}) {
     CAPTURE(about, errors);
     CHECK(errors.find(about) != std::string::npos);
   }

@@ -276,6 +276,10 @@ void WiredServer::AddCollectors() {
   registry_.AddCollector([parts](MetricSink& sink) { CollectParts(parts, &sink); });
   registry_.AddCollector([this](MetricSink& sink) {
     sink.Gauge("koord_queue_leader", "1 while this replica holds the lease.", {}, Leads() ? 1 : 0);
+    if (lease_ != nullptr) {
+      sink.Gauge("koord_queue_lease_healthy", "1 if the last attempt to take or renew the lease was answered.", {},
+                 lease_->Health().ok() ? 1 : 0);
+    }
     const std::string unknown = leadership_->UnknownHolder();
     if (unknown.empty()) return;
     sink.Gauge("koord_queue_lease_unknown_holder", "1 while the lease is held by something that is not koord-queue.",

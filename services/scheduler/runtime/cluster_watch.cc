@@ -139,6 +139,9 @@ std::vector<ClusterWatch::KindHealth> ClusterWatch::Health() const {
 
 absl::Status ClusterWatch::Ready() const {
   for (const KindHealth& kind : Health()) {
+    if (!kind.synced && kind.counts.errors == 0) {
+      return absl::UnavailableError(absl::StrCat("listing ", kind.resource));
+    }
     const std::string why = kind.status.ok() ? "" : absl::StrCat(": ", kind.status.message());
     if (absl::IsNotFound(kind.status)) {
       return absl::UnavailableError(absl::StrCat("waiting for CRD ", kind.resource, why));
