@@ -80,6 +80,7 @@ class Budgets(unittest.TestCase):
         text = "#include <boost/beast/core.hpp>\n#include <grpcpp/grpcpp.h>\n#include \"proto/a.grpc.pb.h\"\n#include \"proto/a.pb.h\"\n"
         self.assertEqual(len(found("a/x.h", text)), 3)
         self.assertEqual(found("a/x.cc", text), [])
+        self.assertEqual(found("a/testing/fake.h", text), [])
 
     def test_the_program_ends_with_1_and_names_the_place(self):
         with tempfile.TemporaryDirectory() as folder:
