@@ -23,8 +23,8 @@ HEAVY = re.compile(r'\s*#\s*include\s*[<"]((boost/(asio|beast)|grpcpp)[/.][^>"]*
 
 # "path: what" -> why it may be so. `what` is lines, include, or a function's name.
 EXCEPTIONS = {
-    "services/scheduler/rpc/snapshot_feed.h: include": "is a gRPC reactor; the service's .cc alone includes it",
-    "services/scheduler/rpc/snapshot_service.h: include": "is a gRPC service; the server's .cc alone includes it",
+    "services/scheduler/rpc/snapshot_feed.h: include": "is a gRPC reactor; only the service includes it",
+    "services/scheduler/rpc/snapshot_service.h: include": "is a gRPC service; only server.cc includes it",
 }
 
 TOKEN = re.compile(r"""
