@@ -31,6 +31,7 @@ JobReconciler::Outcome JobReconciler::Reconcile(const ObjectKey& job) {
     JobView view = Observe(job);
     const Step step = PlanNextStep(view.seen);
     if (step == Step::kNone) {
+      pacer_.Settled(job);
       if (view.seen.claim != Claim::kOurs || IsFinished(view.seen.phase)) ForgetJob(job);
       return {absl::OkStatus(),
               view.seen.backoff_over ? absl::InfiniteDuration() : view.backoff_until - clock_->TimeNow()};

@@ -66,6 +66,11 @@ void ReportPacer::Written(const ObjectKey& job, absl::Time now) {
   entries_[job] = Entry{std::nullopt, now};
 }
 
+void ReportPacer::Settled(const ObjectKey& job) {
+  MutexLock lock(&mu_);
+  if (const auto at = entries_.find(job); at != entries_.end()) at->second.changed.reset();
+}
+
 void ReportPacer::Forget(const ObjectKey& job) {
   MutexLock lock(&mu_);
   entries_.erase(job);

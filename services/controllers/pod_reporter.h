@@ -60,8 +60,10 @@ class ReportPacer {
   enum class Urgency { kCounts, kCharge };
   // How long the report must wait; zero: it may be written.
   absl::Duration Wait(const ObjectKey& job, Urgency urgency, absl::Time now);
-  // It was written, or is no longer needed.
+  // It was written.
   void Written(const ObjectKey& job, absl::Time now);
+  // There is nothing to report (any more): the next change begins an interval anew.
+  void Settled(const ObjectKey& job);
   void Forget(const ObjectKey& job);
 
  private:

@@ -118,8 +118,12 @@ TEST_CASE("reports wait for each other, and mere counts longer") {
   // What is charged: an interval after the change.
   CHECK(pacer.Wait(kJob, Urgency::kCharge, at(2)) == absl::Seconds(1));
   CHECK(pacer.Wait(kJob, Urgency::kCharge, at(3)) == absl::ZeroDuration());
+  // A change that is taken back does not hurry the next one.
+  CHECK(pacer.Wait(kJob, Urgency::kCharge, at(20)) == absl::ZeroDuration());
+  pacer.Settled(kJob);
+  CHECK(pacer.Wait(kJob, Urgency::kCounts, at(20)) == absl::Seconds(1));
   pacer.Forget(kJob);
-  CHECK(pacer.Wait(kJob, Urgency::kCounts, at(4)) == absl::Seconds(1));
+  CHECK(pacer.Wait(kJob, Urgency::kCounts, at(30)) == absl::Seconds(1));
 }
 
 TEST_CASE("without an interval a report is written at once") {
