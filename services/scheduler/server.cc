@@ -213,8 +213,7 @@ void WiredServer::MakeWatchAndLease() {
 }
 
 void WiredServer::MakeWriters() {
-  const auto may_write = [this] { return leadership_->MayWrite(); };
-  fence_ = std::make_unique<WriteFence>(api_, may_write);
+  fence_ = std::make_unique<WriteFence>(api_, [this] { return leadership_->WriteStatus(); });
   WriteQueueOptions writes;
   writes.advisory_per_second = config_.advisory_writes_per_second;
   writes_ = std::make_unique<WriteQueue>(writes, fence_.get(), clock_);
@@ -231,7 +230,7 @@ void WiredServer::MakeWriters() {
   parts.events = events_.get();
   parts.mailbox = &mailbox_;
   parts.clock = clock_;
-  parts.may_write = may_write;
+  parts.may_write = [this] { return leadership_->MayWrite(); };
   parts.with_conditions = config_.Gate("QueueUnitConditions");
   parts.on_admitted = [this](const QueueUnit& unit, absl::Time now) { metrics_.OnAdmitted(unit, now); };
   writer_ = std::make_unique<StatusWriter>(std::move(parts));

@@ -107,6 +107,12 @@ bool Leadership::Leads() const {
 
 bool Leadership::MayWrite() const { return Leads() && (parts_.lease == nullptr || parts_.lease->MayWrite()); }
 
+absl::Status Leadership::WriteStatus() const {
+  if (!Leads()) return absl::CancelledError("not written: this process does not lead");
+  if (MayWrite()) return absl::OkStatus();
+  return absl::UnavailableError("not written: the lease has not been renewed in time");
+}
+
 std::string Leadership::Leader() const {
   if (parts_.lease == nullptr) return Leads() ? "this process, without election" : "";
   return parts_.lease->Holder();

@@ -47,6 +47,9 @@ class Leadership {
   bool Leads() const;
   // Leads, and has renewed the lease recently enough for no other to lead.
   bool MayWrite() const;
+  // Why not: kCancelled for those who do not lead, or no more; kUnavailable for a
+  // leader whose renewal is late and may still come.
+  absl::Status WriteStatus() const;
   // Who leads as last seen: our own identity, another's, or empty.
   std::string Leader() const;
   // The holder, if it does not look like a koord-queue process; else empty.

@@ -99,10 +99,14 @@ TEST_CASE("who cannot renew may not write, loses, and says so once") {
   World world;
   world.leadership.Step();
   world.api.set_faults([](const FakeCall&) { return FakeFault{FakeFault::Kind::kRefused, absl::ZeroDuration()}; });
+  CHECK(world.leadership.WriteStatus().ok());
+  world.clock.Advance(absl::Seconds(11));
+  CHECK(absl::IsUnavailable(world.leadership.WriteStatus()));
   for (int i = 0; i < 8; ++i) {
     world.clock.Advance(absl::Seconds(2));
     world.leadership.Step();
   }
+  CHECK(absl::IsCancelled(world.leadership.WriteStatus()));
   CHECK_FALSE(world.leadership.MayWrite());
   CHECK_FALSE(world.leadership.Leads());
   CHECK(world.lost == 1);

@@ -80,7 +80,7 @@ struct World {
   SimulatedClock clock{kStart};
   FakeKubeApi api{{&clock, {}, false}};
   bool may_write = true;
-  WriteFence fence{&api, [this] { return may_write; }};
+  WriteFence fence{&api, [this] { return may_write ? absl::OkStatus() : absl::CancelledError("does not lead"); }};
   EventMailbox mailbox{100};
   WriteQueue writes{{}, &fence, &clock};
   QueueWriter queues{&fence, &mailbox, &clock};

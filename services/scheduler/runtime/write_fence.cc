@@ -6,12 +6,13 @@
 
 namespace kq::scheduler {
 
-WriteFence::WriteFence(KubeApi* api, std::function<bool()> may_write) : api_(api), may_write_(std::move(may_write)) {}
+WriteFence::WriteFence(KubeApi* api, std::function<absl::Status()> may_write)
+    : api_(api), may_write_(std::move(may_write)) {}
 
 absl::Status WriteFence::Check() {
-  if (may_write_()) return absl::OkStatus();
-  ++refused_;
-  return absl::CancelledError("not written: this process does not lead, or could not renew its lease");
+  absl::Status may = may_write_();
+  if (!may.ok()) ++refused_;
+  return may;
 }
 
 absl::StatusOr<ListPage> WriteFence::List(const ListRequest& request) { return api_->List(request); }

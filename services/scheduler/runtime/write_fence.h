@@ -10,15 +10,16 @@
 
 namespace kq::scheduler {
 
-// The API server for a leader: reads pass, writes pass only while `may_write` says
-// so, and are kCancelled otherwise. It is asked right before each request, so a
-// write that waited for a backoff while the lease ran out is not made.
+// The API server for a leader: reads pass, writes pass only while `may_write` is
+// OK; else its error is the answer: kUnavailable for the time being, kCancelled
+// for good. It is asked right before each request, so a write that waited for a
+// backoff while the lease ran out is not made.
 //
 // Thread-safe if `may_write` is.
 class WriteFence : public KubeApi {
  public:
   // `api` must outlive the fence.
-  WriteFence(KubeApi* api, std::function<bool()> may_write);
+  WriteFence(KubeApi* api, std::function<absl::Status()> may_write);
 
   absl::StatusOr<ListPage> List(const ListRequest& request) override;
   absl::StatusOr<std::unique_ptr<WatchStream>> Watch(const WatchRequest& request) override;
@@ -35,7 +36,7 @@ class WriteFence : public KubeApi {
   absl::Status Check();
 
   KubeApi* const api_;
-  const std::function<bool()> may_write_;
+  const std::function<absl::Status()> may_write_;
   std::atomic<int64_t> refused_ = 0;
 };
 

@@ -14,7 +14,7 @@ TEST_CASE("reads pass always, writes only while they may") {
   SimulatedClock clock;
   FakeKubeApi api({&clock, {}, false});
   AddKinds(&api);
-  bool may_write = true;
+  absl::Status may_write;
   WriteFence fence(&api, [&may_write] { return may_write; });
   const ObjectKey key{"koord-queue", "q"};
   const absl::StatusOr<Json> made = fence.Create(Queues(), "koord-queue", QueueObject("q"));
@@ -24,12 +24,14 @@ TEST_CASE("reads pass always, writes only while they may") {
   CHECK(fence.Patch(patch).ok());
   CHECK(fence.refused() == 0);
 
-  may_write = false;
+  may_write = absl::CancelledError("does not lead");
   CHECK(absl::IsCancelled(fence.Create(Queues(), "koord-queue", QueueObject("p")).status()));
   CHECK(absl::IsCancelled(fence.Update(Queues(), Subresource::kNone, *made).status()));
   CHECK(absl::IsCancelled(fence.Patch(patch).status()));
   CHECK(absl::IsCancelled(fence.Delete({Queues(), key, "", 0, Propagation::kBackground})));
   CHECK(fence.refused() == 4);
+  may_write = absl::UnavailableError("not now");
+  CHECK(absl::IsUnavailable(fence.Patch(patch).status()));
   CHECK(api.Objects(Queues()).size() == 1);
 
   CHECK(fence.Get(Queues(), key).ok());
