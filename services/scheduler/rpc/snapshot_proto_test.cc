@@ -39,7 +39,22 @@ std::string Text(const google::protobuf::RepeatedPtrField<v1::Amount>& amounts) 
   return text;
 }
 
-TEST_CASE("every field of a unit is told", "[snapshot_proto]") {
+RefusalDetail OverMax() {
+  RefusalDetail why;
+  why.refusal = Refusal::kOverMax;
+  why.quota = "team-a";
+  why.resource = "cpu";
+  why.requested = 2000;
+  why.used = 4000;
+  why.limit = 5000;
+  why.reserved = 1;
+  why.short_by = 1000;
+  why.text = "t";
+  return why;
+}
+
+// A unit of which everything is known.
+UnitSnapshot FullPicture() {
   QueueUnit unit = MakeUnit("j", "team").Quota("team-a").Priority(7).Pods(3, 2).Message("hello").Obj();
   unit.queue = "queue-a";
   unit.priority_class = "high";
@@ -58,19 +73,12 @@ TEST_CASE("every field of a unit is told", "[snapshot_proto]") {
   picture.attempts = 9;
   picture.since = absl::FromUnixSeconds(60);
   picture.retry_at = absl::FromUnixSeconds(70);  // not resting: not told
-  RefusalDetail why;
-  why.refusal = Refusal::kOverMax;
-  why.quota = "team-a";
-  why.resource = "cpu";
-  why.requested = 2000;
-  why.used = 4000;
-  why.limit = 5000;
-  why.reserved = 1;
-  why.short_by = 1000;
-  why.text = "t";
-  picture.why = std::make_shared<const RefusalDetail>(why);
+  picture.why = std::make_shared<const RefusalDetail>(OverMax());
+  return picture;
+}
 
-  const v1::UnitSnapshot out = Proto(picture);
+TEST_CASE("every field of a unit is told", "[snapshot_proto]") {
+  const v1::UnitSnapshot out = Proto(FullPicture());
   CHECK(out.namespace_() == "team");
   CHECK(out.name() == "j");
   CHECK(out.uid() == "uid-team-j");
@@ -90,7 +98,7 @@ TEST_CASE("every field of a unit is told", "[snapshot_proto]") {
   CHECK(out.refusal().reserved() == 1);
   CHECK(out.refusal().short_by() == 1000);
   CHECK(out.refusal().text() == "t");
-  CHECK(out.refusal().sentence() == RefusalSentence(why));
+  CHECK(out.refusal().sentence() == RefusalSentence(OverMax()));
   CHECK(out.message() == "hello");
   CHECK(out.attempts() == 9);
   CHECK(out.created().seconds() == 1);

@@ -1,0 +1,89 @@
+#include "cli/kqctl/app.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "cli/kqctl/client.h"
+#include "cli/kqctl/commands.h"
+#include "cli/kqctl/table.h"
+
+namespace kq::kqctl {
+namespace {
+
+std::string GeneralHelp() {
+  std::string text =
+      "kqctl shows what the koord-queue scheduler knows: who waits, why, and what is used of each quota.\n\n"
+      "Usage: kqctl COMMAND [flags]\n\nCommands:\n";
+  for (const Command& command : Commands()) {
+    absl::StrAppend(&text, "  ", command.name, std::string(12 - command.name.size(), ' '), command.summary, "\n");
+  }
+  absl::StrAppend(
+      &text,
+      "\nkqctl COMMAND --help tells more. The scheduler is asked at --server=HOST:PORT[,...], by default\n"
+      "127.0.0.1:10260. In a cluster: kubectl -n koord-queue port-forward service/koord-queue 10260\n"
+      "\nExit codes: 0 done, 1 not found or refused by the server, 2 wrong use, 3 no leading server reached.\n");
+  return text;
+}
+
+int WrongUse(absl::string_view program, absl::string_view problems, const Console& console) {
+  for (const absl::string_view line : absl::StrSplit(problems, '\n')) *console.err << program << ": " << line << "\n";
+  *console.err << "See " << program << " --help\n";
+  return kUsage;
+}
+
+int CodeFor(const absl::Status& status) {
+  if (status.ok()) return kOk;
+  return IsUnreachable(status) ? kUnreachable : kRefused;
+}
+
+int RunCommand(const Command& command, const std::vector<std::string>& words, const Console& console) {
+  const std::string program = absl::StrCat("kqctl ", command.name);
+  Options options;
+  const std::unique_ptr<FlagSet> flags = FlagsOf(command, &options);
+  const absl::StatusOr<std::vector<std::string>> parsed = flags->Parse(words);
+  if (flags->help_wanted()) {
+    *console.out << flags->HelpText();
+    return kOk;
+  }
+  if (flags->version_wanted()) {
+    *console.out << flags->VersionText() << "\n";
+    return kOk;
+  }
+  if (!parsed.ok()) return WrongUse(program, parsed.status().message(), console);
+  const int given = static_cast<int>(parsed->size());
+  if (given < command.min_words) return WrongUse(program, absl::StrCat(command.words, " is missing"), console);
+  if (given > command.max_words) {
+    return WrongUse(
+        program, absl::StrCat("unexpected word \"", parsed->at(static_cast<size_t>(command.max_words)), "\""), console);
+  }
+  const absl::Status status = command.run(options, *parsed, console);
+  console.out->flush();
+  if (absl::IsInvalidArgument(status)) return WrongUse(program, status.message(), console);
+  if (!status.ok()) *console.err << "kqctl: " << Printable(status.message()) << "\n";
+  return CodeFor(status);
+}
+
+}  // namespace
+
+int RunKqctl(const std::vector<std::string>& words, const Console& console) {
+  if (words.empty()) {
+    *console.err << GeneralHelp();
+    return kUsage;
+  }
+  const std::string& first = words[0];
+  if (first == "--help" || first == "-h" || first == "help") {
+    *console.out << GeneralHelp();
+    return kOk;
+  }
+  const auto& commands = Commands();
+  const std::string name = first == "--version" ? "version" : first;
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  if (command == commands.end()) {
+    return WrongUse("kqctl", absl::StrCat("unknown command \"", Printable(first), "\""), console);
+  }
+  return RunCommand(*command, {words.begin() + 1, words.end()}, console);
+}
+
+}  // namespace kq::kqctl

@@ -1,0 +1,108 @@
+#include "cli/kqctl/options.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace kq::kqctl {
+namespace {
+
+constexpr std::array<absl::string_view, 11> kPhases = {"Enqueued",    "Reserved",       "Dequeued",   "Running",
+                                                       "Succeed",     "Failed",         "SchedReady", "SchedSucceed",
+                                                       "SchedFailed", "TimeoutBackoff", "Preempted"};
+
+absl::Status CheckServer(const std::string& server) {
+  const size_t colon = server.rfind(':');
+  int port = 0;
+  if (colon != std::string::npos && colon > 0 && absl::SimpleAtoi(server.substr(colon + 1), &port) && port > 0 &&
+      port <= 65535) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--server: \"", server, "\" is not HOST:PORT"));
+}
+
+absl::Status CheckConnection(const ConnectionOptions& options) {
+  if (options.servers.empty()) return absl::InvalidArgumentError("--server: at least one is needed");
+  for (const std::string& server : options.servers) {
+    if (absl::Status status = CheckServer(server); !status.ok()) return status;
+  }
+  if (options.certificate_file.empty() != options.key_file.empty()) {
+    return absl::InvalidArgumentError("--cert-file and --key-file go together");
+  }
+  if (!options.server_name.empty() && !options.tls()) {
+    return absl::InvalidArgumentError("--server-name needs TLS: --ca-file, or --cert-file with --key-file");
+  }
+  if (options.timeout < absl::Milliseconds(1)) return absl::InvalidArgumentError("--timeout: must be more than 0");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddConnectionFlags(ConnectionOptions* options, FlagSet* flags) {
+  flags->Section("Connection");
+  flags->StringList("server", &options->servers,
+                    "HOST:PORT of the scheduler's gRPC service; several are asked, and the one that leads answers.");
+  flags->Duration("timeout", &options->timeout, "How long to wait for an answer.");
+  flags->String("ca-file", &options->ca_file, "TLS: the authority of the server's certificate (PEM).");
+  flags->String("cert-file", &options->certificate_file, "TLS: the certificate to show to the server (PEM).");
+  flags->String("key-file", &options->key_file, "TLS: its key (PEM).");
+  flags->String("server-name", &options->server_name,
+                "TLS: the name in the server's certificate, if it is not the host that is called.");
+  flags->Check([options] { return CheckConnection(*options); });
+}
+
+void AddOutputFlag(Output* output, FlagSet* flags) {
+  const auto parse = [output](absl::string_view text) {
+    if (text == "table" || text == "wide") {
+      *output = Output::kTable;
+    } else if (text == "json") {
+      *output = Output::kJson;
+    } else if (text == "yaml") {
+      *output = Output::kYaml;
+    } else {
+      return absl::InvalidArgumentError("is not table, json or yaml");
+    }
+    return absl::OkStatus();
+  };
+  flags->Section("Output");
+  flags->Custom("output", parse, "table",
+                "table (for people), json or yaml (for scripts: every field, exact amounts). Short: -o.");
+  flags->Alias("o", "output");
+}
+
+void AddWatchFlag(bool* watch, FlagSet* flags) {
+  flags->Bool("watch", watch,
+              "Goes on showing what changes until it is interrupted: a terminal is redrawn, elsewhere lines are "
+              "appended. Short: -w.");
+  flags->Alias("w", "watch");
+}
+
+void AddUnitFlags(UnitOptions* options, FlagSet* flags) {
+  flags->Section("Which units");
+  flags->String("queue", &options->queue, "Those that wait in this queue, in its order. Short: -q.");
+  flags->Alias("q", "queue");
+  flags->String("quota", &options->quota,
+                "All unfinished ones of this quota: those that wait first, then those that hold quota.");
+  flags->String("namespace", &options->ns, "Those of this namespace. Short: -n.");
+  flags->Alias("n", "namespace");
+  const auto phase = [options](absl::string_view text) {
+    if (!text.empty() && std::find(kPhases.begin(), kPhases.end(), text) == kPhases.end()) {
+      return absl::InvalidArgumentError(absl::StrCat("is not one of ", absl::StrJoin(kPhases, ", ")));
+    }
+    options->phase = std::string(text);
+    return absl::OkStatus();
+  };
+  flags->Custom("phase", phase, "", "Those in this phase: Enqueued, Dequeued, Running, ...");
+  flags->Int("limit", &options->limit, "At most so many; 0 means all.", {0, INT64_MAX});
+  flags->Int("offset", &options->offset, "Leaves out so many at the beginning.", {0, INT64_MAX});
+  flags->Check([options] {
+    return options->queue.empty() || options->quota.empty()
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError("--queue and --quota: at most one of the two may be given");
+  });
+}
+
+}  // namespace kq::kqctl
