@@ -9,6 +9,12 @@
 #include "services/scheduler/core/core_state.h"
 
 namespace kq::scheduler {
+namespace {
+
+// How long the watch may take to show a Queue that was written.
+constexpr absl::Duration kQueueEchoLimit = absl::Seconds(10);
+
+}  // namespace
 
 Core::Core(CoreOptions options) : state_(std::make_unique<CoreState>(std::move(options))) {}
 Core::~Core() = default;
@@ -31,6 +37,7 @@ absl::Time Core::NextWakeup() const {
   if (state_->more_to_ask) return absl::InfinitePast();
   absl::Time next = absl::InfiniteFuture();
   if (!state_->resting.empty()) next = std::min(next, state_->resting.begin()->first);
+  if (!state_->resting_tells.empty()) next = std::min(next, state_->resting_tells.begin()->first);
   if (state_->reconcile_at.has_value()) next = std::min(next, *state_->reconcile_at);
   return next;
 }
@@ -120,10 +127,7 @@ void CoreState::On(const WriteFinished& event, absl::Time now) {
   UnitEntry* entry = table.Answer(event.unit, event.based_on);
   if (entry == nullptr) return;
   changed = true;
-  if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
-    --record->assumed;
-    record->picture = nullptr;
-  }
+  CountAssumed(entry->queue, -1);
   TakeAnswer(entry, event, now);
 }
 
@@ -139,7 +143,10 @@ void CoreState::TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::T
   if (news) {
     CountType(*entry->unit, -1);
     CountType(*newest, 1);
-    if (newest->uid != decided_on->uid) entry->told = entry->why = nullptr;
+    if (newest->uid != decided_on->uid) {
+      entry->told = entry->why = nullptr;
+      entry->telling = false;
+    }
     entry->unit = std::move(newest);
     entry->newest = std::max(entry->newest, entry->unit->version);
     entry->attempts = std::max(entry->attempts, entry->unit->attempts);
@@ -155,13 +162,37 @@ void CoreState::TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::T
   if (!news) Rest(entry, event.result.ok() ? absl::UnknownError("not written") : event.result.status(), now);
 }
 
+void CoreState::On(const TellFinished& event, absl::Time now) {
+  --tells_on_the_way;
+  UnitEntry* entry = table.Find(event.unit);
+  if (entry == nullptr || !entry->telling || entry->told_version != event.based_on || entry->unit->uid != event.uid)
+    return;
+  entry->telling = false;
+  entry->tell_written = event.written;
+  if (event.written) {
+    entry->tell_failures = 0;
+  } else {
+    const int doublings = std::min(entry->tell_failures++, 6);
+    entry->tell_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
+  }
+  // The reason may have changed meanwhile, or was not written.
+  to_tell_again.insert(event.unit);
+}
+
 void CoreState::On(const QueueWriteFinished& event, absl::Time now) {
   const auto write = queue_writes.find(event.queue);
-  if (write == queue_writes.end() || event.status.ok()) return;  // the watch tells the rest
+  if (write == queue_writes.end()) return;  // the watch was quicker
   write->second.on_its_way = false;
+  queues_to_reconcile = true;
+  if (event.status.ok()) {
+    // The watch ends the wait. If somebody undid the write before the watch saw
+    // it, there is nothing to see, and it is made again.
+    write->second.failures = 0;
+    write->second.retry_at = now + kQueueEchoLimit;
+    return;
+  }
   const int doublings = std::min(write->second.failures++, 6);
   write->second.retry_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
-  queues_to_reconcile = true;
 }
 
 }  // namespace kq::scheduler

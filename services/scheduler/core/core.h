@@ -25,6 +25,8 @@ struct CoreOptions {
   // After a write that failed, a unit rests: first, 2*first, ... up to limit.
   absl::Duration first_rest = absl::Seconds(1);
   absl::Duration rest_limit = absl::Minutes(1);
+  // So many Requeues await their answer at most; who else is to be told waits.
+  int tells_on_the_way = 2000;
   // Which version guards are on. Only tests take one away.
   Guards guards;
 };
@@ -35,8 +37,8 @@ struct CoreOptions {
 //
 // A turn of the loop is: Apply every event, RunCycle, TakeSnapshot, carry the
 // decisions out. Whoever carries out a Dequeue answers it with exactly one
-// WriteFinished, a CreateQueue, UpdateQueue or DeleteQueue with one
-// QueueWriteFinished.
+// WriteFinished, a Requeue with one TellFinished, a CreateQueue, UpdateQueue or
+// DeleteQueue with one QueueWriteFinished.
 //
 // Not thread-safe. One thread owns it.
 class Core {

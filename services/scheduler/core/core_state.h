@@ -32,7 +32,6 @@ struct QueueRecord {
 
   Queue object;
   PendingQueue pending;
-  int64_t assumed = 0;                           // its units whose write is on its way
   RefusalDetail unusable;                        // kNone: it admits
   std::string trouble;                           // for people; may be set although it admits
   std::shared_ptr<const QueueSnapshot> picture;  // null: out of date
@@ -59,6 +58,7 @@ struct CoreState {
   void On(const LeadershipTaken& event, absl::Time now);
   void On(const WriteFinished& event, absl::Time now);
   void On(const QueueWriteFinished& event, absl::Time now);
+  void On(const TellFinished& event, absl::Time now);
   void TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::Time now);
 
   // --- placement.cc
@@ -76,6 +76,7 @@ struct CoreState {
   void LetGo(UnitEntry* entry);
   void Rest(UnitEntry* entry, const absl::Status& status, absl::Time now);
   void Forget(const ObjectKey& key, uint64_t version);
+  void CountAssumed(const std::string& queue, int64_t by);
   void MakeReady(UnitEntry* entry);
   void CountType(const QueueUnit& unit, int64_t by);
   void MarkChanged(const UnitEntry& entry);
@@ -119,7 +120,9 @@ struct CoreState {
   QuotaLedger ledger;
   ParkingLot lot;
   std::map<std::string, QueueRecord> queues;  // by name
-  std::vector<QueueRecord*> queue_order;      // larger priority first, then by name
+  // Queue -> its units whose write is on its way. Outlives the Queue object.
+  std::map<std::string, int64_t> assumed;
+  std::vector<QueueRecord*> queue_order;  // larger priority first, then by name
   std::set<std::pair<absl::Time, ObjectKey>> resting;
   std::map<std::string, std::set<ObjectKey>> unmapped;             // queue that is missing ("": none named) -> units
   std::set<ObjectKey> unplaced;                                    // unmapped, invalid, inactive
@@ -127,9 +130,11 @@ struct CoreState {
   std::map<std::pair<std::string, std::string>, int64_t> units_by_type;  // (namespace, job kind)
 
   // To be told in the next cycle.
-  std::set<ObjectKey> untold;         // unplaced units
-  std::set<ObjectKey> to_tell_again;  // units whose message was lost
-  std::vector<Decision> notices;      // events on queues and quotas
+  std::set<ObjectKey> untold;                                // unplaced units
+  std::set<ObjectKey> to_tell_again;                         // units whose message may be missing
+  std::set<std::pair<absl::Time, ObjectKey>> resting_tells;  // to be told, but not yet
+  int64_t tells_on_the_way = 0;
+  std::vector<Decision> notices;  // events on queues and quotas
 
   std::map<std::string, QueueWrite> queue_writes;
   std::set<std::string> told_conflicts;  // UIDs of shadowed quotas

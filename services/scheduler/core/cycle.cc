@@ -15,6 +15,36 @@ namespace {
 // keeps overwriting it gets the last word.
 constexpr int kRetellLimit = 5;
 
+// What has an event of its own gets no FailedScheduling beside it.
+bool HasOwnEvent(Refusal refusal) { return refusal == Refusal::kNoQuotaLabel || refusal == Refusal::kQueueNotFound; }
+
+Notify OwnEvent(const QueueUnit& unit, const RefusalDetail& why) {
+  Notify notify;
+  notify.kind = Notify::Kind::kUnit;
+  notify.object = unit.key;
+  notify.uid = unit.uid;
+  notify.reason = why.refusal == Refusal::kNoQuotaLabel ? "MissingQuotaLabel" : "QueueNotFound";
+  notify.message = RefusalSentence(why);
+  return notify;
+}
+
+Requeue RequeueOf(const UnitEntry& entry, bool with_event, absl::Time now) {
+  const QueueUnit& unit = *entry.unit;
+  Requeue requeue;
+  requeue.unit = unit.key;
+  requeue.uid = unit.uid;
+  requeue.version = unit.version;
+  requeue.why = *entry.why;
+  if (IsWaiting(unit.phase)) {
+    requeue.conditions = ConditionsFor(Phase::kEnqueued, unit.conditions, "", now);
+    if (requeue.conditions == unit.conditions) requeue.conditions.clear();
+  }
+  requeue.attempts = entry.attempts;
+  requeue.now = now;
+  requeue.with_event = with_event && !HasOwnEvent(entry.why->refusal);
+  return requeue;
+}
+
 }  // namespace
 
 std::vector<Decision> Core::RunCycle(absl::Time now) {
@@ -112,7 +142,7 @@ Decision CoreState::Admit(UnitEntry* entry, QueueRecord* queue, const Resources&
   }
   queue->pending.Remove(entry);
   lot.Unpark(entry);
-  ++queue->assumed;
+  CountAssumed(entry->queue, 1);
   Hold(entry, amount);
   table.Assume(entry);
   entry->since = now;
@@ -143,42 +173,33 @@ void CoreState::ParkBehindHeads(QueueRecord* queue, absl::Time now, std::vector<
 void CoreState::Tell(UnitEntry* entry, absl::Time now, std::vector<Decision>* decisions) {
   const QueueUnit& unit = *entry->unit;
   const RefusalDetail& why = *entry->why;
+  if (entry->telling) return;  // looked at again when its answer is there
   const bool same = entry->told != nullptr && entry->told->SameReason(why);
   if (absl::StartsWith(unit.message, RefusalPrefix(why))) {
     entry->told = entry->why;
     entry->told_version = unit.version;
-    entry->retold = 0;
+    entry->tell_written = true;
+    entry->retold = entry->tell_failures = 0;
     return;
   }
-  if (same && unit.version <= entry->told_version) return;
-  entry->retold = same ? entry->retold + 1 : 0;
+  if (same && entry->tell_written && unit.version <= entry->told_version) return;  // the watch has not shown it yet
+  if (entry->tell_at > now) {
+    resting_tells.insert({entry->tell_at, unit.key});
+    return;
+  }
+  if (tells_on_the_way >= options.tells_on_the_way) {
+    to_tell_again.insert(unit.key);
+    return;
+  }
+  const bool overwritten = same && entry->tell_written;
+  entry->retold = overwritten ? entry->retold + 1 : 0;
   if (entry->retold > kRetellLimit) return;
   entry->told = entry->why;
   entry->told_version = unit.version;
-
-  Requeue requeue;
-  requeue.unit = unit.key;
-  requeue.uid = unit.uid;
-  requeue.version = unit.version;
-  requeue.why = why;
-  if (IsWaiting(unit.phase)) {
-    requeue.conditions = ConditionsFor(Phase::kEnqueued, unit.conditions, "", now);
-    if (requeue.conditions == unit.conditions) requeue.conditions.clear();
-  }
-  requeue.attempts = entry->attempts;
-  requeue.now = now;
-  // What has an event of its own gets no FailedScheduling beside it.
-  const bool own_event = why.refusal == Refusal::kNoQuotaLabel || why.refusal == Refusal::kQueueNotFound;
-  requeue.with_event = !same && !own_event;
-  decisions->push_back(std::move(requeue));
-  if (same || !own_event) return;
-  const bool no_label = why.refusal == Refusal::kNoQuotaLabel;
-  decisions->push_back(Notify{.kind = Notify::Kind::kUnit,
-                              .object = unit.key,
-                              .uid = unit.uid,
-                              .warning = true,
-                              .reason = no_label ? "MissingQuotaLabel" : "QueueNotFound",
-                              .message = RefusalSentence(why)});
+  entry->telling = true;
+  ++tells_on_the_way;
+  decisions->push_back(RequeueOf(*entry, /*with_event=*/!same, now));
+  if (!same && HasOwnEvent(why.refusal)) decisions->push_back(OwnEvent(unit, why));
 }
 
 void CoreState::TellUnplaced(absl::Time now, std::vector<Decision>* decisions) {
@@ -199,9 +220,17 @@ void CoreState::TellUnplaced(absl::Time now, std::vector<Decision>* decisions) {
 }
 
 void CoreState::TellAgain(absl::Time now, std::vector<Decision>* decisions) {
-  for (const ObjectKey& key : std::exchange(to_tell_again, {})) {
-    UnitEntry* entry = table.Find(key);
-    if (entry != nullptr && entry->why != nullptr && entry->told != nullptr) Tell(entry, now, decisions);
+  while (!resting_tells.empty() && resting_tells.begin()->first <= now) {
+    to_tell_again.insert(resting_tells.begin()->second);
+    resting_tells.erase(resting_tells.begin());
+  }
+  while (!to_tell_again.empty() && tells_on_the_way < options.tells_on_the_way) {
+    UnitEntry* entry = table.Find(*to_tell_again.begin());
+    to_tell_again.erase(to_tell_again.begin());
+    if (entry == nullptr || entry->why == nullptr) continue;
+    // Who is ready is about to be asked, and whoever made a unit inactive told it himself.
+    if (entry->place == Place::kParked || entry->place == Place::kUnmapped || entry->place == Place::kInvalid)
+      Tell(entry, now, decisions);
   }
 }
 

@@ -70,8 +70,17 @@ struct QueueWriteFinished {
   absl::Status status;
 };
 
+// The answer to a Requeue: whether the object, as it now is or was, says why the
+// unit waits. Not written: dropped, refused or in conflict with another's write.
+struct TellFinished {
+  ObjectKey unit;
+  std::string uid;
+  uint64_t based_on = 0;
+  bool written = false;
+};
+
 using Event = std::variant<UnitUpserted, UnitRemoved, QueueUpserted, QueueRemoved, QuotaUpserted, QuotaRemoved, Listed,
-                           LeadershipTaken, WriteFinished, QueueWriteFinished>;
+                           LeadershipTaken, WriteFinished, QueueWriteFinished, TellFinished>;
 
 }  // namespace kq::scheduler
 

@@ -54,7 +54,8 @@ std::shared_ptr<const Snapshot> CoreState::TakeSnapshot(absl::Time now) {
 std::shared_ptr<const QueueSnapshot> CoreState::QueuePicture(const QueueRecord& record) {
   auto picture = std::make_shared<QueueSnapshot>();
   picture->queue = record.object;
-  picture->assumed = record.assumed;
+  const auto on_their_way = assumed.find(record.object.key.name);
+  picture->assumed = on_their_way == assumed.end() ? 0 : on_their_way->second;
   picture->trouble = record.trouble;
   picture->waiting.reserve(record.pending.Size());
   for (const UnitEntry* entry : record.pending.Line()) {

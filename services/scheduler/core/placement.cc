@@ -174,18 +174,18 @@ void CoreState::MakeReady(UnitEntry* entry) {
 
 void CoreState::Forget(const ObjectKey& key, uint64_t version) {
   UnitEntry* entry = table.Find(key);
-  if (entry->place == Place::kAssumed) {
-    if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
-      --record->assumed;
-      record->picture = nullptr;
-    }
-  }
+  if (entry->place == Place::kAssumed) CountAssumed(entry->queue, -1);
   Unlink(entry);
   ledger.Refund(key);
   CountType(*entry->unit, -1);
   to_tell_again.erase(key);
   table.Forget(key, version);
   changed = true;
+}
+
+void CoreState::CountAssumed(const std::string& queue, int64_t by) {
+  if ((assumed[queue] += by) == 0) assumed.erase(queue);
+  if (QueueRecord* record = RecordOf(queue); record != nullptr) record->picture = nullptr;
 }
 
 void CoreState::CountType(const QueueUnit& unit, int64_t by) {

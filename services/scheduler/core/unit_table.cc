@@ -43,7 +43,8 @@ UnitTable::Accepted UnitTable::Accept(std::shared_ptr<const QueueUnit> news) {
     // Another object under the same name: nothing of the old one counts.
     entry.why = entry.told = nullptr;
     entry.told_version = 0;
-    entry.retold = entry.failed_writes = 0;
+    entry.retold = entry.failed_writes = entry.tell_failures = 0;
+    entry.telling = false;
     entry.attempts = 0;
   }
   entry.attempts = std::max(entry.attempts, entry.unit->attempts);

@@ -45,11 +45,15 @@ struct UnitEntry {
   int64_t attempts = 0;                      // asks
   int failed_writes = 0;                     // in a row
 
-  // What the object was last told in a Requeue, the version that rested on, and
-  // how often the same had to be told again.
+  // What the object was last told in a Requeue, the version that rested on,
+  // whether its answer is awaited, and whether the answer was that it is written.
   std::shared_ptr<const RefusalDetail> told;
   uint64_t told_version = 0;
-  int retold = 0;
+  bool telling = false;
+  bool tell_written = false;
+  int retold = 0;                             // how often the same was told again because it was gone
+  int tell_failures = 0;                      // in a row
+  absl::Time tell_at = absl::InfinitePast();  // not before
 
   // While assumed: the version the decision rested on, and the newest news that
   // came meanwhile.

@@ -1,0 +1,55 @@
+#include "services/scheduler/sim/simulation.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "libs/common/log.h"
+
+namespace kq::scheduler {
+namespace {
+
+// Every violation of a range of seeds, with its seed; assertions inside the loops
+// would cost more than the worlds.
+std::vector<std::string> Violations(uint64_t first, uint64_t count, Guards guards = {}, int steps = 1000) {
+  SetLogThreshold(LogSeverity::kError);
+  std::vector<std::string> all;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    for (const std::string& violation : Simulate({.seed = seed, .steps = steps, .guards = guards}).violations) {
+      all.push_back(absl::StrCat("seed ", seed, ": ", violation));
+    }
+  }
+  return all;
+}
+
+TEST_CASE("no promise is broken in the worlds of fixed seeds", "[sim]") {
+  const std::vector<std::string> violations = Violations(1, 60);
+  CHECK(violations == std::vector<std::string>{});
+}
+
+TEST_CASE("the same seed gives the same decisions", "[sim]") {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    const SimulationResult once = Simulate({.seed = seed, .steps = 500});
+    const SimulationResult again = Simulate({.seed = seed, .steps = 500});
+    CAPTURE(seed);
+    CHECK(once.digest == again.digest);
+    CHECK(once.admitted == again.admitted);
+    CHECK(once.admitted > 0);
+  }
+}
+
+TEST_CASE("without the guard on news a promise is broken", "[sim]") {
+  CHECK_FALSE(Violations(1, 60, Guards{.news = false}).empty());
+}
+
+TEST_CASE("without the guard on answers a promise is broken", "[sim]") {
+  CHECK_FALSE(Violations(1, 60, Guards{.answer = false}).empty());
+}
+
+TEST_CASE("without the guard on removals a promise is broken", "[sim]") {
+  CHECK_FALSE(Violations(1, 60, Guards{.removal = false}).empty());
+}
+
+}  // namespace
+}  // namespace kq::scheduler
