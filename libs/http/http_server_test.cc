@@ -69,7 +69,7 @@ TEST_CASE("what is malformed or could be read in two ways is refused") {
       {"a bare line feed after the version", "GET / HTTP/1.1\nHost: x\n\n", 505},
       {"a bare line feed after a field", "GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", 400},
       {"a space before the colon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", 400},
-      {"a NUL in a value", std::string("GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n", 41), 400},
+      {"a NUL in a value", std::string("GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n", 35), 400},
       {"a fragment", "GET /#x HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a target without a slash", "GET x HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
