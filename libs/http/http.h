@@ -37,7 +37,7 @@ struct HttpResponse {
   // each call returns, until nullopt. Called from the server's threads, one call
   // at a time; may block for a short while (a second), and returns an empty text
   // when it has nothing to send yet. The server asks no more, and destroys the
-  // function, when the peer has gone. If it throws, the connection is closed
+  // function, when the peer has gone, or will send nothing more. If it throws, the connection is closed
   // without the end of the body, so that the peer knows.
   std::function<std::optional<std::string>()> more;
 };
