@@ -239,6 +239,49 @@ TEST_CASE("a message that got lost is told again, but not for ever", "[core]") {
   CHECK(world.Cycle().empty());
 }
 
+TEST_CASE("a message whose write failed is told again after a while, without another event", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.set_tells(CoreWorld::Tells::kLost);
+  world.Add(MakeUnit("a").Cpu(9));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == world.now() + absl::Seconds(1));
+  world.Pass(absl::Seconds(1));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+  CHECK_FALSE(std::get<Requeue>(world.last()[0]).with_event);
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == world.now() + absl::Seconds(2));
+}
+
+TEST_CASE("a reason that changes while the message is on its way is told when the answer is there", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.set_tells(CoreWorld::Tells::kUnanswered);
+  world.Add(MakeUnit("a").Cpu(9));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+  world.Add(MakeQuota("team-a").MaxOf({}).Version(2));
+  CHECK(world.Cycle().empty());
+  world.Apply(TellFinished{{"default", "a"}, "uid-default-a", 1, true});
+  CHECK(world.Cycle() == Told{"requeue a QuotaEmpty team-a"});
+}
+
+TEST_CASE("only so many units are told at a time, and all of them in the end", "[core]") {
+  CoreOptions options;
+  options.tells_on_the_way = 2;
+  CoreWorld world(1.0, options);
+  world.Add(MakeQuota("team-a").Max(0));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  world.set_tells(CoreWorld::Tells::kUnanswered);
+  for (const char* name : {"a", "b", "c", "d", "e"}) world.Add(MakeUnit(name).Cpu(1));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu", "requeue b OverMax team-a cpu"});
+  CHECK(world.Cycle().empty());
+  world.Apply(TellFinished{{"default", "b"}, "uid-default-b", 1, true});
+  CHECK(world.Cycle() == Told{"requeue c OverMax team-a cpu"});
+  world.Apply(TellFinished{{"default", "a"}, "uid-default-a", 1, true});
+  world.Apply(TellFinished{{"default", "c"}, "uid-default-c", 1, true});
+  CHECK(world.Cycle() == Told{"requeue d OverMax team-a cpu", "requeue e OverMax team-a cpu"});
+}
+
 TEST_CASE("the echo of our own message changes nothing", "[core]") {
   CoreWorld world = TeamA(4);
   world.Add(MakeUnit("a").Cpu(9));

@@ -50,6 +50,18 @@ TEST_CASE("a queue that could not be created is tried again after a while", "[co
   CHECK(world.Cycle() == Told{"create queue team-a Priority"});
 }
 
+TEST_CASE("a queue that comes and goes before the watch shows it is made again", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Cycle();
+  world.Apply(QueueWriteFinished{"team-a", absl::OkStatus()});
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == world.now() + absl::Seconds(10));
+  world.Pass(absl::Seconds(10));
+  CHECK(world.Cycle() == Told{"create queue team-a Priority"});
+}
+
 TEST_CASE("field report 179: the first unit of a queue that is being made is limited like any other", "[core]") {
   CoreWorld world;
   world.Lead();

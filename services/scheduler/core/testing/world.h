@@ -39,13 +39,21 @@ class CoreWorld {
   void Add(const MakeQueue& queue) { Apply(QueueUpserted{queue.Obj()}); }
   void Add(const MakeQuota& quota) { Apply(QuotaUpserted{quota.Obj()}); }
 
-  // Runs a cycle and tells what was decided.
+  // Runs a cycle and tells what was decided. Every Requeue is answered at once: as
+  // written, unless the test says otherwise.
   std::vector<std::string> Cycle() {
     last_ = core_->RunCycle(now_);
     std::vector<std::string> told;
-    for (const Decision& decision : last_) told.push_back(Tell(decision));
+    for (const Decision& decision : last_) {
+      told.push_back(Tell(decision));
+      const auto* requeue = std::get_if<Requeue>(&decision);
+      if (requeue == nullptr || tells_ == Tells::kUnanswered) continue;
+      Apply(TellFinished{requeue->unit, requeue->uid, requeue->version, tells_ == Tells::kWritten});
+    }
     return told;
   }
+  enum class Tells { kWritten, kLost, kUnanswered };
+  void set_tells(Tells tells) { tells_ = tells; }
   const std::vector<Decision>& last() const { return last_; }
 
   // The server takes the write of a decision: the unit as it then is.
@@ -116,6 +124,7 @@ class CoreWorld {
   std::unique_ptr<Policies> policies_;
   std::unique_ptr<Core> core_;
   std::vector<Decision> last_;
+  Tells tells_ = Tells::kWritten;
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
 };
 

@@ -1,0 +1,110 @@
+#include "e2e/failover/usage_watch.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "e2e/support/test_cluster.h"
+#include "libs/api/codec.h"
+#include "libs/common/clock.h"
+
+namespace kq::e2e {
+namespace {
+
+ReflectorOptions UnitsOf(const std::string& ns) {
+  ReflectorOptions options;
+  options.resource = kUnits;
+  options.ns = ns;
+  return options;
+}
+
+int64_t CpuHeld(const QueueUnit& unit) { return kq::Held(unit).At("cpu"); }
+
+}  // namespace
+
+UsageWatch::UsageWatch(KubeApi* api, const std::string& ns, std::map<std::string, int64_t> limits)
+    : limits_(std::move(limits)), reflector_(std::make_unique<Reflector>(UnitsOf(ns), api, &Clock::Real(), this)) {
+  thread_ = std::thread([this] { reflector_->Run(); });
+}
+
+UsageWatch::~UsageWatch() {
+  reflector_->Stop();
+  thread_.join();
+}
+
+std::vector<std::string> UsageWatch::exceeded() const {
+  MutexLock lock(&mu_);
+  return exceeded_;
+}
+
+int64_t UsageWatch::admissions() const {
+  MutexLock lock(&mu_);
+  return admissions_;
+}
+
+int64_t UsageWatch::Held(const std::string& quota) const {
+  MutexLock lock(&mu_);
+  const auto held = held_.find(quota);
+  return held == held_.end() ? 0 : held->second;
+}
+
+std::vector<QueueUnit> UsageWatch::Holders() const {
+  MutexLock lock(&mu_);
+  std::vector<QueueUnit> holders;
+  for (const auto& [key, unit] : units_) {
+    if (CpuHeld(unit) > 0) holders.push_back(unit);
+  }
+  return holders;
+}
+
+size_t UsageWatch::UnitCount() const {
+  MutexLock lock(&mu_);
+  return units_.size();
+}
+
+void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
+  const auto known = units_.find(key);
+  int64_t before = 0;
+  if (known != units_.end()) {
+    before = CpuHeld(known->second);
+    held_[known->second.quota] -= before;
+    held_[""] -= before;
+    units_.erase(known);
+  }
+  if (unit == nullptr) return;
+  const int64_t after = CpuHeld(*unit);
+  if (before == 0 && after > 0) ++admissions_;
+  held_[unit->quota] += after;
+  held_[""] += after;
+  units_.emplace(key, *unit);
+  for (const auto& [quota, limit] : limits_) {
+    if (held_[quota] <= limit) continue;
+    exceeded_.push_back(absl::StrCat("at version ", unit->version, ": quota \"", quota, "\" holds ", held_[quota],
+                                     "m of ", limit, "m"));
+  }
+}
+
+bool UsageWatch::Upserted(const Json& object) {
+  const absl::StatusOr<QueueUnit> unit = ParseQueueUnit(object);
+  MutexLock lock(&mu_);
+  if (unit.ok()) {
+    Set(unit->key, &*unit);
+  } else {
+    exceeded_.push_back(unit.status().ToString());
+  }
+  return true;
+}
+
+bool UsageWatch::Removed(const ObjectKey& key, absl::string_view, uint64_t) {
+  MutexLock lock(&mu_);
+  Set(key, nullptr);
+  return true;
+}
+
+void UsageWatch::Listed(uint64_t) {}
+
+void UsageWatch::Broken(const absl::Status& why) {
+  MutexLock lock(&mu_);
+  exceeded_.push_back(why.ToString());
+}
+
+}  // namespace kq::e2e

@@ -1,0 +1,54 @@
+#ifndef E2E_FAILOVER_USAGE_WATCH_H_
+#define E2E_FAILOVER_USAGE_WATCH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "libs/api/queue_unit.h"
+#include "libs/common/mutex.h"
+#include "libs/kube/kube_api.h"
+#include "libs/kube/reflector.h"
+
+namespace kq::e2e {
+
+// A watch that a test keeps from beginning to end: what the units of a namespace
+// hold, per quota and in sum, at every moment that the API server tells of, and
+// every moment at which that was more than the limit.
+class UsageWatch : public ReflectorSink {
+ public:
+  // `limits`: cpu in milli by quota; "" is the sum over all quotas.
+  UsageWatch(KubeApi* api, const std::string& ns, std::map<std::string, int64_t> limits);
+  ~UsageWatch() override;
+
+  std::vector<std::string> exceeded() const;
+  int64_t admissions() const;  // units that became holders so far
+  int64_t Held(const std::string& quota) const;
+  // Units that hold quota now.
+  std::vector<QueueUnit> Holders() const;
+  size_t UnitCount() const;
+
+ private:
+  bool Upserted(const Json& object) override;
+  bool Removed(const ObjectKey& key, absl::string_view uid, uint64_t version) override;
+  void Listed(uint64_t version) override;
+  void Broken(const absl::Status& why) override;
+  void Set(const ObjectKey& key, const QueueUnit* unit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::map<std::string, int64_t> limits_;
+  mutable Mutex mu_;
+  std::map<ObjectKey, QueueUnit> units_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, int64_t> held_ ABSL_GUARDED_BY(mu_);
+  int64_t admissions_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<std::string> exceeded_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<Reflector> reflector_;
+  std::thread thread_;
+};
+
+}  // namespace kq::e2e
+
+#endif  // E2E_FAILOVER_USAGE_WATCH_H_
