@@ -1,0 +1,162 @@
+# For demo/run: the story itself. Each step waits for what is to happen, shows it, and fails if it does not happen.
+
+image=${DEMO_IMAGE:-busybox}
+
+field() { kubectl get "$1" "$2" -o "jsonpath={$3}"; }    # KIND NAME PATH
+unit() { field queueunit.scheduling.x-k8s.io "$@"; }     # NAME PATH
+job() { field job "$@"; }
+running_pods() { kubectl get pods --selector="batch.kubernetes.io/job-name=$1" --field-selector=status.phase=Running -o name | wc -l; }
+all_pods() { kubectl get pods --selector="batch.kubernetes.io/job-name=$1" -o name | wc -l; }
+
+write_quota() {
+  cat >"$state/team-a.yaml" <<YAML
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: ElasticQuota
+metadata: {name: team-a}
+spec:
+  min: {cpu: "4", memory: 8Gi}      # guaranteed
+  max: {cpu: "4", memory: 8Gi}      # never more
+YAML
+}
+
+write_job() { # NAME SECONDS
+  cat >"$state/$1.yaml" <<YAML
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: $1
+  labels: {quota.scheduling.koordinator.sh/name: team-a}      # whose quota it counts against
+spec:
+  suspend: true           # it waits until koord-queue lets it go
+  parallelism: 2          # two pods of 2 cpu and 4Gi: 4 cpu and 8Gi, all that team-a has
+  completions: 2
+  template:
+    metadata:
+      annotations: {fake-kubelet/run-for: $2s}      # for the local cluster, whose kubelets start no programs
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: work
+          image: $image
+          command: [sleep, "$2"]
+          resources: {requests: {cpu: "2", memory: 4Gi}}
+YAML
+}
+
+# Long enough to look at what waits meanwhile, also on a machine where each kubectl takes seconds.
+choose_run_time() {
+  local from=$EPOCHREALTIME
+  kubectl get nodes >/dev/null
+  local tenths=$(((${EPOCHREALTIME/[.,]/} - ${from/[.,]/}) / 100000))
+  run_for=$((20 + tenths))
+}
+
+tell_story() {
+  choose_run_time
+  step_quota
+  step_jobs
+  step_first_admitted
+  step_first_runs
+  step_second_waits
+  step_second_admitted
+  step_end
+}
+
+step_quota() {
+  heading "1/7 A quota for team-a, and its queue appears"
+  write_quota
+  quote <"$state/team-a.yaml"
+  show kubectl create -f "$state/team-a.yaml"
+  await 60 "a Queue for the quota in namespace koord-queue" team-a \
+    kubectl get queues.scheduling.x-k8s.io --namespace=koord-queue team-a -o 'jsonpath={.metadata.name}'
+  happened "koord-queue has made a Queue for the quota"
+  show kubectl get queues --namespace=koord-queue
+}
+
+step_jobs() {
+  heading "2/7 Two suspended Jobs that want 4 cpu and 8Gi each"
+  tell "Together they want twice what team-a has. Each becomes a QueueUnit, its place in the queue."
+  write_job first "$run_for"
+  write_job second 5
+  quote <"$state/first.yaml"
+  show kubectl create -f "$state/first.yaml"
+  await 60 "a QueueUnit for the Job first" first unit first .metadata.name
+  show kubectl create -f "$state/second.yaml"
+  await 60 "a QueueUnit for the Job second" second unit second .metadata.name
+  happened "both have a QueueUnit"
+  show kubectl get queueunits
+}
+
+step_first_admitted() {
+  heading "3/7 The first fits: it is admitted, and its Job is un-suspended"
+  await 60 "the unit first is admitted" True unit first '.status.conditions[?(@.type=="Admitted")].status'
+  happened "the unit first is admitted; its phase is $(unit first .status.phase)"
+  await 60 "the Job first is un-suspended" false job first .spec.suspend
+  happened "the Job first is no longer suspended"
+  show kubectl get jobs -o custom-columns=JOB:.metadata.name,SUSPENDED:.spec.suspend,PODS:.status.active
+}
+
+step_first_runs() {
+  heading "4/7 Its pods are scheduled and run"
+  await 90 "two pods of the Job first run" 2 running_pods first
+  happened "both pods run, for $run_for s"
+  show kubectl get pods -o custom-columns=POD:.metadata.name,PHASE:.status.phase,NODE:.spec.nodeName
+}
+
+step_second_waits() {
+  heading "5/7 The second does not fit: it waits, and says why"
+  await 30 "the unit second waits for quota of team-a" 'limited quotaName:team-a*' unit second .status.message
+  show kubectl get queueunits -o wide
+  [ "$(unit second .status.phase)" = Enqueued ] || differs "the unit second is Enqueued" "$(unit second .status.phase)"
+  [ "$(job second .spec.suspend)" = true ] || differs "the Job second is suspended" "it is not"
+  [ "$(all_pods second)" = 0 ] || differs "the Job second has no pods" "$(all_pods second)"
+  show_position
+  [ "$(running_pods first)" = 2 ] || differs "the Job first still runs while we look" "its $run_for s are over"
+}
+
+show_position() {
+  printf '\n'
+  tell "kqctl asks the scheduler itself: the position, and what is short by how much."
+  show kqctl explain "$namespace/second" "${server[@]}"
+  show kqctl quotas "${server[@]}"
+  local explained
+  explained=$(kqctl explain "$namespace/second" -o json "${server[@]}" | sed -n 's/.*"position": *"\{0,1\}\([0-9]*\).*/\1/p')
+  [ "$explained" = 1 ] || differs "the second is at position 1" "position '$explained'"
+}
+
+step_second_admitted() {
+  heading "6/7 The first ends, and it is the second's turn"
+  tell "The first runs for $run_for s in all. The second is not tried again and again: it is woken by what it waits for."
+  await $((run_for + 60)) "the Job first is complete" True job first '.status.conditions[?(@.type=="Complete")].status'
+  happened "the Job first is complete; its quota is free again"
+  await 60 "the Job second is un-suspended" false job second .spec.suspend
+  happened "the Job second is no longer suspended"
+  await 90 "both pods of the Job second have started" '@(Running|Succeeded) @(Running|Succeeded)' \
+    kubectl get pods --selector=batch.kubernetes.io/job-name=second -o 'jsonpath={.items[*].status.phase}'
+  happened "its pods run, for 5 s"
+  show kubectl get queueunits
+}
+
+step_end() {
+  heading "7/7 The second ends"
+  await 120 "the Job second is complete" True job second '.status.conditions[?(@.type=="Complete")].status'
+  await 60 "both units are finished" 'Succeed Succeed' \
+    kubectl get queueunits.scheduling.x-k8s.io -o 'jsonpath={.items[*].status.phase}'
+  show kubectl get jobs,queueunits
+  show kqctl quotas "${server[@]}"
+  happened "the story is told"
+}
+
+tell_how_to_go_on() {
+  printf 'export KUBECONFIG=%q\nexport PATH=%q:%q:$PATH\n' "$state/kubeconfig" "$(dirname "$kubectl")" "$programs" >"$state/env"
+  heading "How to go on by hand"
+  tell "It all keeps running. In another terminal (kubeconfig: $state/kubeconfig, namespace $namespace):" "" \
+    "  . $state/env" "" \
+    "  kubectl replace --force -f $state/first.yaml -f $state/second.yaml      # both again" \
+    "  kubectl get queueunits -A -o wide" \
+    "  kubectl get events --field-selector involvedObject.kind=QueueUnit" "" \
+    "  kqctl units${server:+ ${server[*]}}" \
+    "  kqctl explain $namespace/second${server:+ ${server[*]}}" \
+    "  kqctl quotas${server:+ ${server[*]}}" "" \
+    "Ctrl-C here ends it all and leaves nothing behind."
+}
