@@ -209,7 +209,6 @@ JobReconciler::Done JobReconciler::Complain(const JobView& view, absl::string_vi
 }
 
 void JobReconciler::ForgetJob(const ObjectKey& job) {
-  pacer_.Forget(job);
   MutexLock lock(&mu_);
   memory_.erase(job);
 }

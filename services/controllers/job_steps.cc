@@ -113,7 +113,7 @@ JobReconciler::Done JobReconciler::Adopt(const JobView& view) {
   change.last_allocate = clock_->TimeNow();
   const Done done = WriteStatus(view, std::move(change));
   if (done.status.ok() && done.made) {
-    pacer_.Written(view.job_key, clock_->TimeNow());
+    pacer_.Settled(view.job_key);
     Tell(view, EventType::kWarning, "RunsWithoutAdmission",
          absl::StrCat("Job is not suspended although QueueUnit ", view.unit_key.ToString(),
                       " was not admitted; it counts against its quota, even above the limit"));
@@ -129,7 +129,7 @@ JobReconciler::Done JobReconciler::WriteReport(const JobView& view, Phase phase)
   }
   if (view.report.admissions != view.unit.admissions) change.admissions = view.report.admissions;
   const Done done = WriteStatus(view, std::move(change));
-  if (done.status.ok() && done.made) pacer_.Written(view.job_key, clock_->TimeNow());
+  if (done.status.ok() && done.made) pacer_.Settled(view.job_key);
   return done;
 }
 

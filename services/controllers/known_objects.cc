@@ -3,42 +3,44 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "libs/kube/kube_api.h"
 
 namespace kq::controllers {
 namespace {
 
-KnownObjects::Object Kept(const Json& object) {
+KnownObjects::Known Kept(const Json& object) {
   Json copy = object;
   if (copy.is_object()) {
     Json* metadata = copy.get_object().if_contains("metadata");
     if (metadata != nullptr && metadata->is_object()) metadata->get_object().erase("managedFields");
   }
-  return std::make_shared<const Json>(std::move(copy));
+  return {VersionOf(object), UidOf(object), std::make_shared<const std::string>(JsonText(copy))};
 }
 
 }  // namespace
 
-KnownObjects::Object KnownObjects::Find(const ObjectKey& key) const {
+const KnownObjects::Known* KnownObjects::Find(const ObjectKey& key) const {
   const auto at = objects_.find(key);
-  return at == objects_.end() ? nullptr : at->second;
+  return at == objects_.end() ? nullptr : &at->second;
 }
 
 bool KnownObjects::Upsert(const Json& news, absl::string_view scope) {
   const uint64_t version = VersionOf(news);
   Listed(version, scope);
-  Object& known = objects_[KeyOf(news)];
-  if (known != nullptr && VersionOf(*known) >= version) return false;
-  known = Kept(news);
+  const ObjectKey key = KeyOf(news);
+  const Known* known = Find(key);
+  if (known != nullptr && known->version >= version) return false;
+  objects_[key] = Kept(news);
   return true;
 }
 
 bool KnownObjects::Learn(const Json& answer) {
   const ObjectKey key = KeyOf(answer);
   const uint64_t version = VersionOf(answer);
-  const auto at = objects_.find(key);
-  if (at != objects_.end() && VersionOf(*at->second) >= version) return false;
-  if (at == objects_.end() && version <= Delivered(key)) return false;
+  const Known* known = Find(key);
+  if (known != nullptr && known->version >= version) return false;
+  if (known == nullptr && version <= Delivered(key)) return false;
   objects_[key] = Kept(answer);
   return true;
 }
@@ -46,14 +48,14 @@ bool KnownObjects::Learn(const Json& answer) {
 bool KnownObjects::Remove(const ObjectKey& key, uint64_t version, absl::string_view scope) {
   Listed(version, scope);
   const auto at = objects_.find(key);
-  if (at == objects_.end() || VersionOf(*at->second) > version) return false;
+  if (at == objects_.end() || at->second.version > version) return false;
   objects_.erase(at);
   return true;
 }
 
 bool KnownObjects::Forget(const ObjectKey& key, absl::string_view uid) {
   const auto at = objects_.find(key);
-  if (at == objects_.end() || UidOf(*at->second) != uid) return false;
+  if (at == objects_.end() || at->second.uid != uid) return false;
   objects_.erase(at);
   return true;
 }
@@ -70,6 +72,12 @@ uint64_t KnownObjects::Delivered(const ObjectKey& key) const {
     if (at != delivered_.end()) return at->second;
   }
   return 0;
+}
+
+std::shared_ptr<const Json> ParseKnown(const std::shared_ptr<const std::string>& text) {
+  if (text == nullptr) return nullptr;
+  absl::StatusOr<Json> object = ParseJson(*text);
+  return object.ok() ? std::make_shared<const Json>(*std::move(object)) : nullptr;
 }
 
 }  // namespace kq::controllers

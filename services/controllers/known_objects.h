@@ -24,13 +24,18 @@ namespace kq::controllers {
 //   removals  older than the version known are dropped
 //
 // A watch delivers the changes of its scope (a namespace, or "" for all) in order
-// of version. Not thread-safe.
+// of version. Objects are kept as texts, which take a tenth of the memory of parsed
+// ones and are parsed when they are looked at. Not thread-safe.
 class KnownObjects {
  public:
-  using Object = std::shared_ptr<const Json>;
+  struct Known {
+    uint64_t version = 0;
+    std::string uid;
+    std::shared_ptr<const std::string> text;  // JSON; may be kept beyond the next change
+  };
 
-  // Null if unknown.
-  Object Find(const ObjectKey& key) const;
+  // Null if unknown; valid until the next change.
+  const Known* Find(const ObjectKey& key) const;
 
   // Each returns whether something changed. managedFields are left out.
   bool Upsert(const Json& news, absl::string_view scope);
@@ -41,14 +46,17 @@ class KnownObjects {
   void Listed(uint64_t version, absl::string_view scope);
 
   size_t size() const { return objects_.size(); }
-  const absl::flat_hash_map<ObjectKey, Object>& objects() const { return objects_; }
+  const absl::flat_hash_map<ObjectKey, Known>& objects() const { return objects_; }
 
  private:
   uint64_t Delivered(const ObjectKey& key) const;
 
-  absl::flat_hash_map<ObjectKey, Object> objects_;
+  absl::flat_hash_map<ObjectKey, Known> objects_;
   std::map<std::string, uint64_t> delivered_;  // by scope: the newest version from its watch
 };
+
+// The object of a text; null if there is none.
+std::shared_ptr<const Json> ParseKnown(const std::shared_ptr<const std::string>& text);
 
 }  // namespace kq::controllers
 

@@ -25,7 +25,8 @@ PriorityValues ReadClasses(const KnownObjects& classes) {
   for (const auto& [key, object] : classes.objects()) {
     int32_t value = 0;
     bool is_default = false;
-    if (!ReadClass(*object, &value, &is_default)) continue;
+    const std::shared_ptr<const Json> parsed = ParseKnown(object.text);
+    if (parsed == nullptr || !ReadClass(*parsed, &value, &is_default)) continue;
     values.by_name[key.name] = value;
     // Of several defaults the lowest counts, as the API server has it.
     if (is_default) values.global_default = std::min(value, values.global_default.value_or(value));
@@ -86,15 +87,22 @@ ReflectorSink* ObjectCache::AddFeed(Kind kind, absl::string_view scope) {
 }
 
 ObjectCache::View ObjectCache::Look(const ObjectKey& job) const {
-  MutexLock lock(&mu_);
   View view;
-  view.job = jobs_.Find(job);
-  view.unit = units_.Find({job.ns, adapter_->UnitName(job.name)});
-  view.priorities = priorities_;
-  if (view.job != nullptr) {
-    const auto at = counts_.find(UidOf(*view.job));
-    if (at != counts_.end()) view.pods = at->second;
+  std::shared_ptr<const std::string> job_text, unit_text;
+  {
+    MutexLock lock(&mu_);
+    view.priorities = priorities_;
+    if (const KnownObjects::Known* known = jobs_.Find(job); known != nullptr) {
+      job_text = known->text;
+      const auto at = counts_.find(known->uid);
+      if (at != counts_.end()) view.pods = at->second;
+    }
+    if (const KnownObjects::Known* known = units_.Find({job.ns, adapter_->UnitName(job.name)}); known != nullptr) {
+      unit_text = known->text;
+    }
   }
+  view.job = ParseKnown(job_text);
+  view.unit = ParseKnown(unit_text);
   return view;
 }
 
@@ -153,8 +161,9 @@ std::vector<ObjectKey> ObjectCache::Remove(Kind kind, const ObjectKey& key, uint
       if (!jobs_.Remove(key, version, scope)) return {};
       return {key};
     case Kind::kUnits: {
-      const Object unit = units_.Find(key);
-      if (!units_.Remove(key, version, scope)) return {};
+      const KnownObjects::Known* known = units_.Find(key);
+      const Object unit = known == nullptr ? nullptr : ParseKnown(known->text);
+      if (!units_.Remove(key, version, scope) || unit == nullptr) return {};
       return JobsOfUnit(*unit);
     }
     case Kind::kPods:
@@ -228,7 +237,9 @@ std::vector<ObjectKey> ObjectCache::AllJobsLocked() const {
   all.reserve(jobs_.size());
   for (const auto& [key, job] : jobs_.objects()) all.push_back(key);
   for (const auto& [key, unit] : units_.objects()) {
-    const std::string name = JobNameOf(*unit, adapter_->kind());
+    const Object parsed = ParseKnown(unit.text);
+    if (parsed == nullptr) continue;
+    const std::string name = JobNameOf(*parsed, adapter_->kind());
     if (!name.empty() && jobs_.Find({key.ns, name}) == nullptr) all.push_back({key.ns, name});
   }
   std::sort(all.begin(), all.end());

@@ -28,7 +28,7 @@ namespace kq::controllers {
 // asked for later. Thread-safe; `changed` is called without a lock.
 class ObjectCache {
  public:
-  using Object = KnownObjects::Object;
+  using Object = std::shared_ptr<const Json>;
   using JobChanged = std::function<void(const ObjectKey& job)>;
 
   // `adapter` must outlive the cache.

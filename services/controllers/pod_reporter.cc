@@ -54,26 +54,14 @@ bool ChangesCharge(const PodReport& report, const QueueUnit& unit) {
 
 absl::Duration ReportPacer::Wait(const ObjectKey& job, Urgency urgency, absl::Time now) {
   MutexLock lock(&mu_);
-  Entry& entry = entries_[job];
-  if (!entry.changed.has_value()) entry.changed = now;
-  absl::Time due = *entry.changed + pacing_.interval;
-  if (urgency == Urgency::kCounts) due = std::max(due, entry.written + pacing_.quiet_interval);
-  return std::max(due - now, absl::ZeroDuration());
-}
-
-void ReportPacer::Written(const ObjectKey& job, absl::Time now) {
-  MutexLock lock(&mu_);
-  entries_[job] = Entry{std::nullopt, now};
+  const absl::Time changed = changed_.try_emplace(job, now).first->second;
+  const absl::Duration rest = urgency == Urgency::kCounts ? pacing_.quiet_interval : pacing_.interval;
+  return std::max(changed + rest - now, absl::ZeroDuration());
 }
 
 void ReportPacer::Settled(const ObjectKey& job) {
   MutexLock lock(&mu_);
-  if (const auto at = entries_.find(job); at != entries_.end()) at->second.changed.reset();
-}
-
-void ReportPacer::Forget(const ObjectKey& job) {
-  MutexLock lock(&mu_);
-  entries_.erase(job);
+  changed_.erase(job);
 }
 
 }  // namespace kq::controllers

@@ -2,7 +2,6 @@
 #define SERVICES_CONTROLLERS_POD_REPORTER_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,17 +41,18 @@ bool Differs(const PodReport& report, const QueueUnit& unit);
 bool ChangesCharge(const PodReport& report, const QueueUnit& unit);
 
 struct ReportPacing {
-  absl::Duration interval = absl::Seconds(1);         // from the first change to the write
-  absl::Duration quiet_interval = absl::Seconds(10);  // between two writes of mere counts
+  // From the first change to the write, where the phase or what is charged changes;
+  absl::Duration interval = absl::Seconds(1);
+  // and where only counts of pods do.
+  absl::Duration quiet_interval = absl::Seconds(10);
 };
 
 // When a report may be written: an interval after the first change that it tells
-// of, so that a phase, the counts and what else comes meanwhile are one write; and
-// mere counts of one job not more often than the quiet interval. What is written
-// then is the newest.
+// of, so that a phase, the counts and what else comes meanwhile are one write. What
+// is written then is the newest. A job that starts and ends within the quiet
+// interval costs no write for its counts.
 //
-// Holds one entry for each job with a report that waits, or was written a quiet
-// interval ago. Thread-safe.
+// Holds one entry for each job with a report that waits. Thread-safe.
 class ReportPacer {
  public:
   explicit ReportPacer(ReportPacing pacing) : pacing_(pacing) {}
@@ -60,21 +60,14 @@ class ReportPacer {
   enum class Urgency { kCounts, kCharge };
   // How long the report must wait; zero: it may be written.
   absl::Duration Wait(const ObjectKey& job, Urgency urgency, absl::Time now);
-  // It was written.
-  void Written(const ObjectKey& job, absl::Time now);
-  // There is nothing to report (any more): the next change begins an interval anew.
+  // It was written, or there is nothing to report any more: the next change begins
+  // an interval anew.
   void Settled(const ObjectKey& job);
-  void Forget(const ObjectKey& job);
 
  private:
-  struct Entry {
-    std::optional<absl::Time> changed;
-    absl::Time written = absl::InfinitePast();
-  };
-
   const ReportPacing pacing_;
   Mutex mu_;
-  absl::flat_hash_map<ObjectKey, Entry> entries_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<ObjectKey, absl::Time> changed_ ABSL_GUARDED_BY(mu_);  // when it first did
 };
 
 }  // namespace kq::controllers
