@@ -24,7 +24,7 @@ TEST_CASE("success is success", "[grpc_status]") {
 }
 
 TEST_CASE("a code that gRPC does not name is unknown, never success", "[grpc_status]") {
-  for (int code : {17, 100, -1}) {
+  for (int code : {17, 31, -1}) {
     const absl::Status status = FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(code), "odd"));
     CHECK(status == absl::UnknownError("odd"));
   }
