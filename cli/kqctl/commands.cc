@@ -251,7 +251,7 @@ void ExplainFlags(Options* options, FlagSet* flags) {
 void DecisionsFlags(Options* options, FlagSet* flags) {
   flags->Section("Which decisions");
   AddNamespaceFlag(options, flags);
-  flags->Int("limit", &options->decisions_limit, "The newest so many; 0 means all that are kept in memory.",
+  flags->Int("limit", &options->decisions_limit, "The newest so many; 0 means all that the scheduler keeps in memory.",
              {0, INT64_MAX});
   AddReadFlags(options, flags);
 }

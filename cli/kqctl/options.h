@@ -38,8 +38,8 @@ struct Options {
   Output output = Output::kTable;
   bool watch = false;
   UnitOptions units;
-  std::string ns = "default";   // of a unit that is named without one
-  int64_t decisions_limit = 0;  // 0: all that are kept
+  std::string ns = "default";    // of a unit that is named without one
+  int64_t decisions_limit = 50;  // 0: all that are kept
   bool without_units = false;
 };
 

@@ -40,7 +40,9 @@ absl::StatusOr<std::string> MachineText(const google::protobuf::Message& message
   return output == Output::kYaml ? YamlText(json) : absl::StrCat(PrettyJsonText(json), "\n");
 }
 
-void Redraw::Show(const Table& table, const Columns& columns, const std::string& footer) {
+void Redraw::Show(Table table, const Columns& columns, const std::string& footer) {
+  if (!console_.tty) table.WidenTo(widths_);
+  widths_ = table.Widths();
   std::vector<std::vector<std::string>> rows;
   for (size_t i = 0; i < table.rows(); ++i) rows.push_back(Without(table.row(i), columns.volatile_column));
   if (!first_ && rows == last_rows_) return;

@@ -39,7 +39,7 @@ class Redraw {
     std::optional<size_t> volatile_column;
     size_t state_column = 0;
   };
-  void Show(const Table& table, const Columns& columns, const std::string& footer);
+  void Show(Table table, const Columns& columns, const std::string& footer);
   // For scripts: `text` as it is, if it differs from the last one.
   void ShowText(const std::string& text);
 
@@ -51,6 +51,7 @@ class Redraw {
   bool first_ = true;
   std::string last_text_;
   std::vector<std::vector<std::string>> last_rows_;
+  std::vector<size_t> widths_;  // so that appended lines stay in their columns
 };
 
 }  // namespace kq::kqctl

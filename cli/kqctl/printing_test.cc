@@ -32,7 +32,9 @@ TEST_CASE("where lines are appended, only what changed comes again", "[printing]
   CHECK(shown(Rows({{"a", "ready", "2s"}, {"b", "parked", "2s"}})) == "");
   CHECK(shown(Rows({{"b", "parked", "3s"}, {"a", "assumed", "3s"}, {"c", "ready", "0s"}})) ==
         "a     assumed  3s\nc     ready    0s\n");
-  CHECK(shown(Rows({{"b", "parked", "4s"}})) == "a     gone\nc     gone\n");
+  // The columns stay as wide as they were.
+  CHECK(shown(Rows({{"b", "ready", "4s"}, {"a", "assumed", "4s"}, {"c", "ready", "0s"}})) == "b     ready    4s\n");
+  CHECK(shown(Rows({{"b", "ready", "4s"}})) == "a     gone\nc     gone\n");
 }
 
 TEST_CASE("a terminal is drawn over", "[printing]") {

@@ -44,6 +44,7 @@ void Table::Add(std::vector<std::string> cells) {
 std::vector<size_t> Table::Widths() const {
   std::vector<size_t> widths;
   for (const Column& column : columns_) widths.push_back(DisplayWidth(column.title));
+  for (size_t i = 0; i < least_.size() && i < widths.size(); ++i) widths[i] = std::max(widths[i], least_[i]);
   for (const auto& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
   }

@@ -36,17 +36,21 @@ class Table {
   size_t rows() const { return rows_.size(); }
   const std::vector<std::string>& row(size_t i) const { return rows_[i]; }
 
+  // How wide the columns are, and the widths they have at least.
+  std::vector<size_t> Widths() const;
+  void WidenTo(const std::vector<size_t>& widths) { least_ = widths; }
+
   // The header and the rows; with a width > 0 longer lines are cut to it.
   std::string Text(size_t width = 0) const;
-  // One row, in columns as wide as the present rows need.
+  // One row alone.
   std::string RowText(const std::vector<std::string>& cells, size_t width = 0) const;
 
  private:
-  std::vector<size_t> Widths() const;
   std::string Line(const std::vector<std::string>& cells, const std::vector<size_t>& widths, size_t limit) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
+  std::vector<size_t> least_;
 };
 
 }  // namespace kq::kqctl

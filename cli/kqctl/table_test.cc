@@ -17,6 +17,16 @@ TEST_CASE("columns are as wide as their widest cell, and lines have no trailing 
   CHECK(table.RowText({"b", "2", "x"}) == "b          2  x\n");
 }
 
+TEST_CASE("columns can be kept as wide as those of another table", "[table]") {
+  Table wide({{"NAME"}, {"N", Table::Align::kRight}});
+  wide.Add({"longer", "1000"});
+  Table narrow({{"NAME"}, {"N", Table::Align::kRight}});
+  narrow.WidenTo(wide.Widths());
+  narrow.Add({"a", "1"});
+  CHECK(narrow.RowText(narrow.row(0)) == "a          1\n");
+  CHECK(narrow.Widths() == wide.Widths());
+}
+
 TEST_CASE("without rows there is a header", "[table]") { CHECK(Table({{"A"}, {"B"}}).Text() == "A  B\n"); }
 
 TEST_CASE("missing cells are empty", "[table]") {
