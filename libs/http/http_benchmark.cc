@@ -6,6 +6,9 @@
 //
 // BM_Call/<threads>: plain HTTP over kept connections; BM_TlsCall: the same over
 // TLS; BM_TlsConnect: a new TLS connection for each request, sessions resumed.
+// Seen on 2 cores that were busy with compilers (load 15), so take them as lower
+// bounds: 8 000 to 14 000 requests/s plain with 16 and 32 threads, 5 500 to 13 700
+// over TLS, 990 new TLS connections/s.
 #include <benchmark/benchmark.h>
 
 #include <memory>
