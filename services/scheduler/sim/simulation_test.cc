@@ -12,19 +12,28 @@ namespace {
 
 // Every violation of a range of seeds, with its seed; assertions inside the loops
 // would cost more than the worlds.
-std::vector<std::string> Violations(uint64_t first, uint64_t count, Guards guards = {}, int steps = 1000) {
+std::vector<std::string> Violations(uint64_t first, uint64_t count) {
   SetLogThreshold(LogSeverity::kError);
   std::vector<std::string> all;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    for (const std::string& violation : Simulate({.seed = seed, .steps = steps, .guards = guards}).violations) {
+    for (const std::string& violation : Simulate({.seed = seed, .steps = 2000}).violations) {
       all.push_back(absl::StrCat("seed ", seed, ": ", violation));
     }
   }
   return all;
 }
 
+// The first seed of 1..400 in whose world a promise is broken; 0 if there is none.
+uint64_t FirstBroken(Guards guards) {
+  SetLogThreshold(LogSeverity::kError);
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    if (!Simulate({.seed = seed, .steps = 2000, .guards = guards}).violations.empty()) return seed;
+  }
+  return 0;
+}
+
 TEST_CASE("no promise is broken in the worlds of fixed seeds", "[sim]") {
-  const std::vector<std::string> violations = Violations(1, 60);
+  const std::vector<std::string> violations = Violations(1, 40);
   CHECK(violations == std::vector<std::string>{});
 }
 
@@ -39,16 +48,14 @@ TEST_CASE("the same seed gives the same decisions", "[sim]") {
   }
 }
 
-TEST_CASE("without the guard on news a promise is broken", "[sim]") {
-  CHECK_FALSE(Violations(1, 60, Guards{.news = false}).empty());
-}
+TEST_CASE("without the guard on news a promise is broken", "[sim]") { CHECK(FirstBroken(Guards{.news = false}) != 0); }
 
 TEST_CASE("without the guard on answers a promise is broken", "[sim]") {
-  CHECK_FALSE(Violations(1, 60, Guards{.answer = false}).empty());
+  CHECK(FirstBroken(Guards{.answer = false}) != 0);
 }
 
 TEST_CASE("without the guard on removals a promise is broken", "[sim]") {
-  CHECK_FALSE(Violations(1, 60, Guards{.removal = false}).empty());
+  CHECK(FirstBroken(Guards{.removal = false}) != 0);
 }
 
 }  // namespace
