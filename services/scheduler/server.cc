@@ -103,7 +103,8 @@ class WiredServer : public Server {
   absl::Status Serve();
   void RunThreads();
 
-  // Whether the cluster has been listed; says what is waited for when that changes.
+  // Whether the cluster has been listed. Says what is waited for, or does not
+  // work any more, when that changes. Called at each step of the lease.
   bool ClusterSynced();
   void TookLeadership() const;
   // The first picture of this leadership can be read.
@@ -144,7 +145,7 @@ class WiredServer : public Server {
 
   std::thread decision_thread_, lease_thread_, label_thread_, log_thread_;
   std::vector<std::thread> writing_threads_;
-  std::string waits_for_;  // of the lease's thread
+  std::string trouble_;  // with the cluster, as last said; of the lease's thread
   std::once_flag stopped_;
 };
 
@@ -330,15 +331,16 @@ void WiredServer::RunThreads() {
 }
 
 bool WiredServer::ClusterSynced() {
-  if (watch_->Synced()) {
-    if (!waits_for_.empty()) KQ_LOG(Info, "The cluster has been listed");
-    waits_for_.clear();
-    return true;
+  const std::string trouble(watch_->Ready().message());
+  if (trouble != trouble_) {
+    if (trouble.empty()) {
+      KQ_LOG(Info, "The cluster is listed and watched");
+    } else {
+      KQ_LOG(Warning, "Not ready", {{"reason", trouble}});
+    }
+    trouble_ = trouble;
   }
-  const std::string waits_for(watch_->Ready().message());
-  if (waits_for != waits_for_ && !waits_for.empty()) KQ_LOG(Info, "Not ready", {{"reason", waits_for}});
-  waits_for_ = waits_for;
-  return false;
+  return watch_->Synced();
 }
 
 void WiredServer::TookLeadership() const {
