@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "libs/common/log.h"
 #include "libs/common/version.h"
 #include "services/scheduler/config.h"
@@ -18,6 +19,7 @@
 namespace {
 
 constexpr int kCannotStart = 1;
+constexpr int kBadConfiguration = 2;
 constexpr int kLostLease = 3;
 
 std::string FromEnvironment(const char* name) {
@@ -69,7 +71,8 @@ int main(int argc, char** argv) {
   auto server = kq::scheduler::Server::Start(std::move(config), std::move(surroundings));
   if (!server.ok()) {
     KQ_LOG(Error, "Cannot start", {{"err", server.status()}});
-    return kCannotStart;
+    const bool bad_configuration = absl::IsInvalidArgument(server.status()) || absl::IsUnimplemented(server.status());
+    return bad_configuration ? kBadConfiguration : kCannotStart;
   }
   int signal = 0;
   sigwait(&signals, &signal);
