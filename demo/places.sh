@@ -4,7 +4,8 @@
 namespace=koord-queue-demo           # of the Jobs, the quota and the leases
 definitions=(queues.scheduling.x-k8s.io queueunits.scheduling.x-k8s.io elasticquotas.scheduling.sigs.k8s.io)
 
-kubectl() { "$kubectl" --kubeconfig="$state/kubeconfig" --request-timeout=30s "$@"; }
+# What kubectl learns about a cluster is kept there, not in ~/.kube.
+kubectl() { KUBECACHEDIR=$state/kubectl-cache "$kubectl" --kubeconfig="$state/kubeconfig" --request-timeout=30s "$@"; }
 kqctl() { "$programs/kqctl" "$@"; }
 
 # ---- programs
@@ -15,7 +16,7 @@ build_cluster() { # sets kubectl
 }
 
 find_kubectl() { # the machine's own if it is new enough
-  kubectl=$(command -v kubectl || true)
+  kubectl=$(type -P kubectl || true)
   [ -n "$kubectl" ] && grep -q jsonpath < <("$kubectl" wait --help 2>&1) || build_cluster
 }
 

@@ -148,7 +148,7 @@ step_end() {
 }
 
 tell_how_to_go_on() {
-  printf 'export KUBECONFIG=%q\nexport PATH=%q:%q:$PATH\n' "$state/kubeconfig" "$(dirname "$kubectl")" "$programs" >"$state/env"
+  printf 'export KUBECONFIG=%q\nexport KUBECACHEDIR=%q\nexport PATH=%q:%q:$PATH\n' "$state/kubeconfig" "$state/kubectl-cache" "$(dirname "$kubectl")" "$programs" >"$state/env"
   heading "How to go on by hand"
   tell "It all keeps running. In another terminal (kubeconfig: $state/kubeconfig, namespace $namespace):" "" \
     "  . $state/env" "" \

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Plays the demo as people do, and looks at what it leaves behind:
+#   demo_test.sh CASE    (the functions below; each is a test of its own)
+# `make test` gives CLUSTER_BIN, the programs of a local Kubernetes, and has them in PATH.
+set -euo pipefail
+: "${CLUSTER_BIN:?make test runs this test, with the programs of a local Kubernetes}"
+export HOME=$TEST_TMPDIR XDG_CACHE_HOME=$TEST_TMPDIR/cache KUBECACHEDIR=$TEST_TMPDIR/kubectl-cache
+export DEMO_PROGRAMS=$TEST_TMPDIR/programs
+export KUBECONFIG=$TEST_TMPDIR/there-is-none      # the demo must not look at it
+mkdir -p "$DEMO_PROGRAMS"
+ln -sf "$PWD"/services/scheduler/koord-queue "$PWD"/services/controllers/koord-queue-controllers "$PWD"/cli/kqctl/kqctl "$DEMO_PROGRAMS"
+story=$TEST_TMPDIR/story
+demo=
+
+fail() { echo "FAILED: $*"; cat "$story"; exit 1; }
+processes() { grep -lzF -- "$XDG_CACHE_HOME" /proc/[0-9]*/cmdline 2>/dev/null || true; }
+folders() { ls "$XDG_CACHE_HOME/koord-queue/demo"; }
+check_nothing_is_left() {
+  [ -z "$(processes)" ] || fail "processes are left: $(processes)"
+  [ -z "$(folders)" ] || fail "folders are left: $(folders)"
+}
+
+begin_demo() { demo/run "$@" >"$story" 2>&1 & demo=$!; }
+await_line() { # TEXT: until the demo has said it
+  local end=$((SECONDS + 300))
+  until grep -qF -- "$1" "$story"; do
+    kill -0 "$demo" 2>/dev/null || fail "the demo ended before it said: $1"
+    [ $SECONDS -lt $end ] || fail "the demo did not say: $1"
+    sleep 0.2
+  done
+}
+ends_with() { # EXIT_CODE
+  local rc=0
+  wait "$demo" || rc=$?
+  demo=
+  [ "$rc" = "$1" ] || fail "the demo ended with $rc, not $1"
+}
+end_all() {
+  if [ -n "$demo" ]; then
+    kill -TERM "$demo" && wait "$demo" || true
+  fi
+  cluster/down --delete "$TEST_TMPDIR/theirs" 2>/dev/null || true
+}
+trap end_all EXIT
+
+the_story_is_told_and_nothing_is_left() {
+  begin_demo --once
+  ends_with 0
+  grep -q 'the story is told' "$story" || fail "no end of the story"
+  check_nothing_is_left
+}
+
+a_demo_that_is_killed_is_cleaned_up_by_the_next_which_is_told_to_stop() {
+  begin_demo
+  await_line '1/7'
+  kill -KILL "$demo"
+  ends_with 137
+  begin_demo
+  await_line '3/7'
+  kill -TERM "$demo"
+  ends_with 143
+  check_nothing_is_left
+}
+
+a_part_that_dies_ends_the_demo() {
+  begin_demo
+  await_line '2/7'
+  kill -KILL "$(sed -n 's/.*koord-queue decides.*: pid \([0-9]*\),.*/\1/p' "$story")"
+  ends_with 1
+  grep -q 'expected: koord-queue runs' "$story" || fail "it does not say which part has ended"
+  [ -z "$(processes)" ] || fail "processes are left: $(processes)"
+  [ -s "$XDG_CACHE_HOME/koord-queue/demo/$(folders)/logs/koord-queue.log" ] || fail "the log is gone"
+}
+
+theirs() { kubectl --kubeconfig="$TEST_TMPDIR/theirs/kubeconfig" "$@"; }
+listing() { # what the cluster holds, with versions, but for what Kubernetes itself renews
+  local kinds
+  kinds=namespaces,jobs,pods,leases,serviceaccounts$(theirs get customresourcedefinitions -o 'jsonpath={range .items[*]},{.metadata.name}{end}')
+  theirs get "customresourcedefinitions,$kinds" --all-namespaces -o \
+    'jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} {.metadata.resourceVersion}{"\n"}{end}' |
+    grep -vE '^Lease kube-(node-lease|system)/'
+}
+is_refused_on_theirs() { # TEXT
+  local before
+  before=$(listing)
+  begin_demo --once
+  ends_with 3
+  grep -qF -- "$1" "$story" || fail "it does not say: $1"
+  [ "$(listing)" = "$before" ] || fail "the cluster has changed: $(diff <(echo "$before") <(listing))"
+  check_nothing_is_left
+}
+
+a_cluster_of_others_is_left_as_it_was() {
+  cluster/up "$TEST_TMPDIR/theirs"
+  export DEMO_KUBECONFIG=$TEST_TMPDIR/theirs/kubeconfig
+  theirs create -f deploy/crds/optional/scheduling.sigs.k8s.io_elasticquotas.yaml
+  theirs wait --for=condition=Established --timeout=60s customresourcedefinition --all
+  local before
+  before=$(listing)
+  begin_demo --once
+  ends_with 0
+  grep -q 'the story is told' "$story" || fail "no end of the story"
+  [ "$(listing)" = "$before" ] || fail "the cluster has changed: $(diff <(echo "$before") <(listing))"
+  check_nothing_is_left
+}
+
+the_demo_is_not_played_where_koord_queue_is_in_use() {
+  cluster/up "$TEST_TMPDIR/theirs"
+  export DEMO_KUBECONFIG=$TEST_TMPDIR/theirs/kubeconfig
+  theirs create -f - <<YAML
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: example-lease, namespace: default}
+spec: {holderIdentity: koord-queue-0_c7f0, leaseDurationSeconds: 15, renewTime: "$(date -u +%Y-%m-%dT%H:%M:%S.000000Z)"}
+YAML
+  is_refused_on_theirs 'default/example-lease, held by koord-queue-0_c7f0'
+  theirs delete lease example-lease
+
+  theirs create -f deploy/crds/scheduling.x-k8s.io_queueunits.yaml
+  theirs wait --for=condition=Established --timeout=60s customresourcedefinition --all
+  theirs create -f - <<YAML
+apiVersion: scheduling.x-k8s.io/v1alpha1
+kind: QueueUnit
+metadata: {name: of-a-stranger, namespace: default}
+spec: {queue: theirs, resource: {cpu: "1"}}
+YAML
+  is_refused_on_theirs 'default/of-a-stranger'
+}
+
+"$1"
