@@ -93,6 +93,9 @@ struct CoreState {
   // Tells the object why it waits, unless it says so already or the write that
   // says it is on its way.
   void Tell(UnitEntry* entry, absl::Time now, std::vector<Decision>* decisions);
+  // Its quota is there, so its queue is about to be, unless creating it failed: not
+  // a missing queue yet.
+  bool QueueIsComing(const UnitEntry& entry) const;
   void TellUnplaced(absl::Time now, std::vector<Decision>* decisions);
   void TellAgain(absl::Time now, std::vector<Decision>* decisions);
   void CountAsk(const std::string& queue, bool admitted);

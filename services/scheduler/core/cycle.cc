@@ -202,15 +202,17 @@ void CoreState::Tell(UnitEntry* entry, absl::Time now, std::vector<Decision>* de
   if (!same && HasOwnEvent(why.refusal)) decisions->push_back(OwnEvent(unit, why));
 }
 
+bool CoreState::QueueIsComing(const UnitEntry& entry) const {
+  if (entry.why->refusal != Refusal::kQueueNotFound || !ledger.Has(entry.queue)) return false;
+  const auto write = queue_writes.find(entry.queue);
+  return write == queue_writes.end() || write->second.failures == 0;
+}
+
 void CoreState::TellUnplaced(absl::Time now, std::vector<Decision>* decisions) {
   std::set<ObjectKey> later;
   for (const ObjectKey& key : std::exchange(untold, {})) {
     UnitEntry* entry = table.Find(key);
-    // Its quota is there, so its queue is about to be, unless creating it failed:
-    // not a missing queue yet.
-    const auto write = queue_writes.find(entry->queue);
-    const bool coming = ledger.Has(entry->queue) && (write == queue_writes.end() || write->second.failures == 0);
-    if (entry->why->refusal == Refusal::kQueueNotFound && coming) {
+    if (QueueIsComing(*entry)) {
       later.insert(key);
     } else {
       Tell(entry, now, decisions);
@@ -227,7 +229,7 @@ void CoreState::TellAgain(absl::Time now, std::vector<Decision>* decisions) {
   while (!to_tell_again.empty() && tells_on_the_way < options.tells_on_the_way) {
     UnitEntry* entry = table.Find(*to_tell_again.begin());
     to_tell_again.erase(to_tell_again.begin());
-    if (entry == nullptr || entry->why == nullptr) continue;
+    if (entry == nullptr || entry->why == nullptr || QueueIsComing(*entry)) continue;
     // Who is ready is about to be asked, and whoever made a unit inactive told it himself.
     if (entry->place == Place::kParked || entry->place == Place::kUnmapped || entry->place == Place::kInvalid)
       Tell(entry, now, decisions);
