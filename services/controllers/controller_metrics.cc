@@ -66,7 +66,8 @@ void CollectController(const JobController& controller, MetricSink* sink) {
                 number(watches.errors));
   for (const auto& [step, count] : controller.StepCounts()) {
     const std::string text(StepName(step));
-    for (const auto& [result, value] : {std::pair("made", count.made), {"failed", count.failed}}) {
+    for (const auto& [result, value] :
+         {std::pair("made", count.made), {"conflict", count.conflicts}, {"failed", count.failed}}) {
       sink->Counter("koord_queue_controllers_steps_total", "Steps in the life of jobs, by what became of them",
                     {{"controller", name}, {"step", text}, {"result", result}}, number(value));
     }

@@ -31,7 +31,7 @@ JobController::JobController(JobControllerOptions options, std::unique_ptr<JobAd
       clock_(clock),
       queue_(options_.queue, clock),
       cache_(adapter_.get(), [this](const ObjectKey& job) { queue_.Add(job); }),
-      reconciler_(options_.reconciler, adapter_.get(), &cache_, api, clock, std::move(record)) {
+      reconciler_(options_.reconciler, {adapter_.get(), &cache_, api, clock, std::move(record)}) {
   AddReflector(ObjectCache::Kind::kPriorityClasses, Watching(PriorityClasses()));
   ReflectorOptions pods = Watching(Pods());
   pods.label_selector = adapter_->kind().pod_label_selector;

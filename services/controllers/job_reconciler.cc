@@ -15,14 +15,13 @@ constexpr int kMaxSteps = 12;
 
 }  // namespace
 
-JobReconciler::JobReconciler(ReconcilerOptions options, const JobAdapter* adapter, ObjectCache* cache, KubeApi* api,
-                             const Clock* clock, RecordEvent record)
+JobReconciler::JobReconciler(ReconcilerOptions options, ReconcilerParts parts)
     : options_(std::move(options)),
-      adapter_(adapter),
-      cache_(cache),
-      api_(api),
-      clock_(clock),
-      record_(std::move(record)),
+      adapter_(parts.adapter),
+      cache_(parts.cache),
+      api_(parts.api),
+      clock_(parts.clock),
+      record_(std::move(parts.record)),
       pacer_(options_.pacing) {}
 
 JobReconciler::Outcome JobReconciler::Reconcile(const ObjectKey& job) {
@@ -46,7 +45,7 @@ JobReconciler::Outcome JobReconciler::Reconcile(const ObjectKey& job) {
       if (!*confirmed) continue;
     }
     const Done done = Execute(step, view);
-    Count(step, done.status);
+    Count(step, done);
     KQ_VLOG(2, "Step", {{"job", job.ToString()}, {"step", StepName(step)}, {"result", done.status}});
     if (!done.status.ok()) return {WithContext(done.status, StepName(step))};
     if (!done.go_on) return {absl::OkStatus(), done.again};
@@ -213,10 +212,10 @@ void JobReconciler::ForgetJob(const ObjectKey& job) {
   memory_.erase(job);
 }
 
-void JobReconciler::Count(Step step, const absl::Status& status) {
+void JobReconciler::Count(Step step, const Done& done) {
   MutexLock lock(&mu_);
   StepCount& count = counts_[step];
-  ++(status.ok() ? count.made : count.failed);
+  ++(!done.status.ok() ? count.failed : done.made ? count.made : count.conflicts);
 }
 
 }  // namespace kq::controllers

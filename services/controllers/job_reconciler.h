@@ -37,6 +37,15 @@ struct ReconcilerOptions {
 using RecordEvent = std::function<void(const ObjectReference& object, EventType type, absl::string_view reason,
                                        absl::string_view message)>;
 
+// What a reconciler works with; all must outlive it.
+struct ReconcilerParts {
+  const JobAdapter* adapter = nullptr;
+  ObjectCache* cache = nullptr;
+  KubeApi* api = nullptr;
+  const Clock* clock = nullptr;
+  RecordEvent record;
+};
+
 // Brings one job and its unit a step further, and further, until there is nothing
 // to do now:
 //
@@ -55,9 +64,7 @@ using RecordEvent = std::function<void(const ObjectReference& object, EventType 
 // Thread-safe for different jobs at once.
 class JobReconciler {
  public:
-  // All must outlive the reconciler.
-  JobReconciler(ReconcilerOptions options, const JobAdapter* adapter, ObjectCache* cache, KubeApi* api,
-                const Clock* clock, RecordEvent record);
+  JobReconciler(ReconcilerOptions options, ReconcilerParts parts);
 
   struct Outcome {
     // OK: done for now. Else: to be tried again with a backoff, not before
@@ -68,9 +75,10 @@ class JobReconciler {
   };
   Outcome Reconcile(const ObjectKey& job);
 
-  // How often each step was made, or was tried and failed; for metrics.
+  // How often each step was made, met a newer version of its object, or failed; for
+  // metrics.
   struct StepCount {
-    int64_t made = 0, failed = 0;
+    int64_t made = 0, conflicts = 0, failed = 0;
   };
   std::map<Step, StepCount> Counts() const;
 
@@ -123,7 +131,7 @@ class JobReconciler {
   // As Tell, a Warning, but not twice in a row the same.
   Done Complain(const JobView& view, absl::string_view reason, absl::string_view message);
   void ForgetJob(const ObjectKey& job);
-  void Count(Step step, const absl::Status& status);
+  void Count(Step step, const Done& done);
 
   const ReconcilerOptions options_;
   const JobAdapter* const adapter_;

@@ -22,11 +22,12 @@ Json Named(const std::string& name, int version, const std::string& uid = "u", c
                                "','resourceVersion':'", version, "'", more, "}}"));
 }
 
-Json Pod(const std::string& name, int version, const std::string& job, const std::string& uid, const std::string& phase,
+// A pod of the job "a" with the UID `uid`.
+Json Pod(const std::string& name, int version, const std::string& uid, const std::string& phase,
          const std::string& node = "n") {
   return FromText(absl::StrCat("{'metadata':{'name':'", name, "','namespace':'ns','resourceVersion':'", version,
-                               "','ownerReferences':[{'apiVersion':'batch/v1','kind':'Job','name':'", job, "','uid':'",
-                               uid, "'}]},'spec':{'nodeName':'", node, "'},'status':{'phase':'", phase, "'}}"));
+                               "','ownerReferences':[{'apiVersion':'batch/v1','kind':'Job','name':'a','uid':'", uid,
+                               "'}]},'spec':{'nodeName':'", node, "'},'status':{'phase':'", phase, "'}}"));
 }
 
 using Kind = ObjectCache::Kind;
@@ -97,22 +98,22 @@ TEST_CASE("pods are counted for their job by UID") {
   Cache c;
   CHECK(c.jobs->Upserted(Named("a", 1, "u1")));
   c.told.clear();
-  CHECK(c.pods->Upserted(Pod("p0", 2, "a", "u1", "Pending", "")));
-  CHECK(c.pods->Upserted(Pod("p1", 3, "a", "u1", "Pending")));
-  CHECK(c.pods->Upserted(Pod("p2", 4, "a", "u1", "Running")));
-  CHECK(c.pods->Upserted(Pod("p3", 5, "a", "u0", "Running")));  // of the job before
+  CHECK(c.pods->Upserted(Pod("p0", 2, "u1", "Pending", "")));
+  CHECK(c.pods->Upserted(Pod("p1", 3, "u1", "Pending")));
+  CHECK(c.pods->Upserted(Pod("p2", 4, "u1", "Running")));
+  CHECK(c.pods->Upserted(Pod("p3", 5, "u0", "Running")));  // of the job before
   CHECK(c.told == std::vector<std::string>(4, "ns/a"));
   CHECK(c.cache.Look({"ns", "a"}).pods == PodCounts{.running = 1, .pending = 2, .bound = 2});
 
   c.told.clear();
-  CHECK(c.pods->Upserted(Pod("p2", 6, "a", "u1", "Running")));
+  CHECK(c.pods->Upserted(Pod("p2", 6, "u1", "Running")));
   CHECK(c.told.empty());  // nothing changed
-  CHECK(c.pods->Upserted(Pod("p2", 7, "a", "u1", "Succeeded")));
+  CHECK(c.pods->Upserted(Pod("p2", 7, "u1", "Succeeded")));
   CHECK(c.pods->Removed({"ns", "p1"}, "", 8));
   CHECK(c.pods->Removed({"ns", "p1"}, "", 8));
   CHECK(c.told.size() == 2);
   CHECK(c.cache.Look({"ns", "a"}).pods == PodCounts{.running = 0, .pending = 1, .bound = 0});
-  CHECK(c.pods->Upserted(Pod("p0", 1, "a", "u1", "Running")));  // old news
+  CHECK(c.pods->Upserted(Pod("p0", 1, "u1", "Running")));  // old news
   CHECK(c.cache.Look({"ns", "a"}).pods == PodCounts{.running = 0, .pending = 1, .bound = 0});
 }
 
