@@ -25,7 +25,7 @@ build_programs() { # sets programs; with the flags of the tests, so that nothing
     programs=$(cd "$DEMO_PROGRAMS" && pwd)
     return
   fi
-  local flags=(--symlink_prefix=/)
+  local flags=(--symlink_prefix=/ --output_filter='^no target$')      # without links, without compiler warnings
   [ -t 2 ] || flags+=(--config=ci)
   heading "The programs of koord-queue (the first time: some minutes)"
   cd "$root"
