@@ -37,6 +37,10 @@ differs() { # EXPECTED FOUND: the end of a story that goes differently
   local name
   printf '\n%s== This is not how it should go%s  (%s s)\n' "$red$bold" "$plain" "$(elapsed)"
   tell "expected: $1" "found:    $2"
+  if [ ${#services[@]} != 0 ]; then
+    printf '\n   what there is\n'
+    kubectl get queueunits,jobs,pods -o wide 2>&1 | quote
+  fi
   for name in "${!services[@]}"; do
     printf '\n   the last lines of %s\n' "$state/logs/$name.log"
     tail -n 12 "$state/logs/$name.log" | quote

@@ -13,6 +13,7 @@ build_cluster() { # sets kubectl
   heading "The programs of a local Kubernetes (the first time: about 5 minutes)"
   attend "$root/cluster/build" ${CLUSTER_BIN:+"$CLUSTER_BIN"} >"$state/cluster-bin"
   kubectl=$(cat "$state/cluster-bin")/kubectl
+  happened "they are there"
 }
 
 find_kubectl() { # the machine's own if it is new enough
@@ -32,11 +33,12 @@ build_programs() { # sets programs; with the flags of the tests, so that nothing
   grep -qzF -- "--workspace_directory=$root" /proc/[0-9]*/cmdline 2>/dev/null || started_bazel=1
   attend bazel build "${flags[@]}" //services/scheduler:koord-queue //services/controllers:koord-queue-controllers \
     //cli/kqctl:kqctl || differs "the programs can be built" "Bazel says no; see above"
-  # The links keep these programs while others are built.
+  # A copy of its own, that stays what it is while other builds go on.
   programs=$state/programs
   mkdir "$programs"
   cp "$(bazel info bazel-bin 2>/dev/null)"/{services/scheduler/koord-queue,services/controllers/koord-queue-controllers,cli/kqctl/kqctl} "$programs"
   leave_bazel
+  happened "they are there"
 }
 
 leave_bazel() { # a Bazel server that was started for us ends, unless somebody else uses it by now
