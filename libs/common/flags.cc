@@ -260,7 +260,8 @@ absl::StatusOr<std::vector<std::string>> FlagSet::Parse(const std::vector<std::s
       positional_.push_back(word);
     }
   }
-  if (errors_.empty() && !help_wanted_ && !version_wanted_) {
+  // Also after errors: a flag that could not be read has kept its default.
+  if (!help_wanted_ && !version_wanted_) {
     for (const auto& check : checks_) {
       if (const absl::Status status = check(); !status.ok()) Error(std::string(status.message()));
     }

@@ -59,10 +59,10 @@ struct BrokenObject {
 };
 
 struct ListPage {
-  std::vector<Json> items;  // without kind and apiVersion, as the server sends them
+  std::vector<Json> items;           // without kind and apiVersion, as the server sends them
   std::vector<BrokenObject> broken;  // the others; they exist, so nobody may take them for removed
-  uint64_t version = 0;     // the list's resourceVersion
-  std::string continue_token;  // empty on the last page
+  uint64_t version = 0;              // the list's resourceVersion
+  std::string continue_token;        // empty on the last page
 };
 
 struct WatchRequest {

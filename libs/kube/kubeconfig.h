@@ -34,8 +34,9 @@ absl::StatusOr<KubeConnection> ParseKubeconfig(absl::string_view yaml, const std
 
 // The service account that Kubernetes mounts into a pod. `host` and `port` are
 // KUBERNETES_SERVICE_HOST and _PORT, read by main.
-absl::StatusOr<KubeConnection> InClusterConnection(const std::string& host, const std::string& port,
-                                                   const std::string& mount = "/var/run/secrets/kubernetes.io/serviceaccount");
+absl::StatusOr<KubeConnection> InClusterConnection(
+    const std::string& host, const std::string& port,
+    const std::string& mount = "/var/run/secrets/kubernetes.io/serviceaccount");
 
 }  // namespace kq
 

@@ -103,6 +103,7 @@ void CoreState::On(const QueueRemoved& event, absl::Time now) {
 
 void CoreState::On(const QuotaUpserted& event, absl::Time) {
   ledger.Upsert(event.quota);
+  unplaced_picture = nullptr;
   queues_to_reconcile = quotas_listed_anew = changed = true;
 }
 
@@ -110,6 +111,7 @@ void CoreState::On(const QuotaRemoved& event, absl::Time) {
   const Quota* active = ledger.Find(event.quota.name);
   if (active != nullptr && active->key == event.quota && event.version < active->version) return;
   if (!ledger.Remove(event.quota)) return;
+  unplaced_picture = nullptr;
   queues_to_reconcile = quotas_listed_anew = changed = true;
 }
 

@@ -40,7 +40,14 @@ std::shared_ptr<const Snapshot> CoreState::TakeSnapshot(absl::Time now) {
   for (const auto& [key, picture] : quota_pictures) snapshot->quotas.push_back(picture);
   if (unplaced_picture == nullptr) {
     auto units = std::make_shared<std::vector<UnitSnapshot>>();
-    for (const ObjectKey& key : unplaced) units->push_back(UnitPicture(*table.Find(key), 0));
+    std::map<ObjectKey, const UnitEntry*> shown;
+    for (const ObjectKey& key : unplaced) shown.emplace(key, table.Find(key));
+    // Who holds a quota that is not there is in no quota's picture.
+    for (const auto& [quota, units_of_quota] : holders) {
+      if (ledger.Has(quota)) continue;
+      for (const auto& [key, entry] : units_of_quota) shown.emplace(key, entry);
+    }
+    for (const auto& [key, entry] : shown) units->push_back(UnitPicture(*entry, 0));
     unplaced_picture = std::move(units);
   }
   snapshot->unplaced = unplaced_picture;

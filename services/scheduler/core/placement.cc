@@ -128,6 +128,7 @@ void CoreState::Hold(UnitEntry* entry, const Resources& amount) {
   ledger.Charge(unit.key, unit.quota, amount);
   entry->held_under = unit.quota;
   holders[unit.quota][unit.key] = entry;
+  if (!ledger.Has(unit.quota)) unplaced_picture = nullptr;
   changed_quotas.insert(unit.quota);
 }
 
@@ -136,6 +137,7 @@ void CoreState::LetGo(UnitEntry* entry) {
   const auto of_quota = holders.find(*entry->held_under);
   of_quota->second.erase(entry->unit->key);
   if (of_quota->second.empty()) holders.erase(of_quota);
+  if (!ledger.Has(*entry->held_under)) unplaced_picture = nullptr;
   changed_quotas.insert(*entry->held_under);
   entry->held_under.reset();
 }

@@ -208,6 +208,20 @@ TEST_CASE("a second quota of one name is told and counts for nothing", "[core]")
   CHECK_THAT(snapshot->quotas[1]->trouble, Catch::Contains("one/team-a has the same name and is older"));
 }
 
+TEST_CASE("an admitted unit whose quota is gone is still shown", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeUnit("runs").Cpu(4).Admitted(1, Phase::kRunning));
+  world.Lead();
+  CHECK(world.PlaceOf("runs") == "admitted");
+  CHECK(world.core().TakeSnapshot(world.now())->unplaced->empty());
+  world.Apply(QuotaRemoved{{"kube-system", "team-a"}, 5});
+  CHECK(world.PlaceOf("runs") == "admitted");
+  CHECK(world.core().TakeSnapshot(world.now())->unplaced->size() == 1);
+  world.Apply(UnitRemoved{{"default", "runs"}, "", 9});
+  CHECK(world.PlaceOf("runs") == "gone");
+}
+
 TEST_CASE("units of a deleted queue are unmapped, and admitted ones keep their charge", "[core]") {
   CoreWorld world;
   world.Add(MakeQuota("team-a").Max(4));

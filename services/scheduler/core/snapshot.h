@@ -74,7 +74,8 @@ struct Snapshot {
   bool synced = false;                                       // all kinds have been listed
   std::vector<std::shared_ptr<const QueueSnapshot>> queues;  // by name
   std::vector<std::shared_ptr<const QuotaSnapshot>> quotas;  // by key; every ElasticQuota
-  // Units that wait in no queue: unmapped, invalid or inactive; by key.
+  // Units in no queue's and no quota's picture: unmapped, invalid, inactive, or
+  // holding a quota that is not there; by key.
   std::shared_ptr<const std::vector<UnitSnapshot>> unplaced;
   // Unfinished and finished units by (namespace, job kind).
   std::shared_ptr<const std::map<std::pair<std::string, std::string>, int64_t>> units_by_type;
