@@ -115,7 +115,7 @@ make_state_folder() {
       rm -rf "$folder"
     fi
   done
-  state=$(mktemp -d "$folders/$(date +%H%M%S).XXX")
+  state=$(mktemp -d "$folders/$(date +%H%M%S).XXXXXX")
   echo $$ >"$state/pid"
   mkdir "$state/logs"
 }

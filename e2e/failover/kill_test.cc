@@ -91,7 +91,7 @@ class Scheduler {
         grpc::CreateChannel(absl::StrCat("127.0.0.1:", grpc_port_), grpc::InsecureChannelCredentials());
     const auto stub = pb::Scheduler::NewStub(channel);
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    context.set_deadline(absl::ToChronoTime(Clock::Real().TimeNow() + absl::Seconds(5)));
     pb::GetSnapshotRequest request;
     request.set_without_units(true);
     pb::Snapshot snapshot;
