@@ -21,24 +21,46 @@ find_kubectl() { # the machine's own if it is new enough
   [ -n "$kubectl" ] && grep -q jsonpath < <("$kubectl" wait --help 2>&1) || build_cluster
 }
 
-build_programs() { # sets programs; with the flags of the tests, so that nothing is built twice
+build_programs() { # sets programs: a copy for this run, that stays what it is while other builds go on
+  programs=$state/programs
   if [ -n "${DEMO_PROGRAMS:-}" ]; then
-    programs=$(cd "$DEMO_PROGRAMS" && pwd)
+    cp -rL "$DEMO_PROGRAMS" "$programs"
     return
   fi
+  heading "The programs of koord-queue (the first time: some minutes)"
+  # Those of the last run are taken if nothing that they are made of has changed. Bazel knows that too, but needs ten
+  # seconds to say so when it has to be started for it.
+  local kept=${XDG_CACHE_HOME:-$HOME/.cache}/koord-queue/demo-programs stamp
+  stamp=$(programs_stamp)
+  if ! (flock 9 && [ "$(cat "$kept/stamp" 2>/dev/null)" = "$stamp" ] && cp -r "$kept" "$programs") 9>>"$kept.lock"; then
+    bazel_build "$programs"
+    if [ "$(programs_stamp)" = "$stamp" ]; then      # nobody has edited meanwhile
+      echo "$stamp" >"$programs/stamp"
+      (flock 9 && rm -rf "$kept" && cp -r "$programs" "$kept") 9>>"$kept.lock"
+    fi
+  fi
+  happened "they are there"
+}
+
+programs_stamp() { # names what the programs are made of: sources, flags and the system's libraries
+  cd "$root"
+  {
+    { find libs proto services cli bazel BUILD.bazel WORKSPACE .bazelrc user.bazelrc "$HOME/.bazelrc" -type f -print0 2>/dev/null || true; } |
+      sort -z | xargs -0 sha256sum
+    dpkg-query -W
+  } | sha256sum
+}
+
+bazel_build() { # FOLDER; with the flags of the tests, so that nothing is built twice
   local flags=(--symlink_prefix=/ --output_filter='^no target$')      # without links, without compiler warnings
   [ -t 2 ] || flags+=(--config=ci)
-  heading "The programs of koord-queue (the first time: some minutes)"
   cd "$root"
   grep -qzF -- "--workspace_directory=$root" /proc/[0-9]*/cmdline 2>/dev/null || started_bazel=1
   attend bazel build "${flags[@]}" //services/scheduler:koord-queue //services/controllers:koord-queue-controllers \
-    //cli/kqctl:kqctl || differs "the programs can be built" "Bazel says no; see above"
-  # A copy of its own, that stays what it is while other builds go on.
-  programs=$state/programs
-  mkdir "$programs"
-  cp "$(bazel info bazel-bin 2>/dev/null)"/{services/scheduler/koord-queue,services/controllers/koord-queue-controllers,cli/kqctl/kqctl} "$programs"
+    //cli/kqctl || differs "the programs can be built" "Bazel says no; see above"
+  mkdir "$1"
+  cp "$(bazel info bazel-bin 2>/dev/null)"/{services/scheduler/koord-queue,services/controllers/koord-queue-controllers,cli/kqctl/kqctl} "$1"
   leave_bazel
-  happened "they are there"
 }
 
 leave_bazel() { # a Bazel server that was started for us ends, unless somebody else uses it by now
