@@ -187,8 +187,10 @@ void World::CheckSettled() {
 
 void World::CheckTold(const std::vector<UnitSnapshot>& units) {
   for (const UnitSnapshot& unit : units) {
-    const bool by_others = unit.place == Place::kInactive;
-    if (by_others) continue;
+    // Whoever made it inactive told it; who holds a quota that is gone does not wait.
+    const bool waits =
+        unit.place != Place::kInactive && unit.place != Place::kAdmitted && unit.place != Place::kDraining;
+    if (!waits) continue;
     if (unit.why == nullptr) {
       Violate(absl::StrCat(unit.unit->key.ToString(), " waits for no reason"));
     } else if (!absl::StartsWith(unit.unit->message, RefusalPrefix(*unit.why))) {
