@@ -61,6 +61,15 @@ size_t UsageWatch::UnitCount() const {
   return units_.size();
 }
 
+int64_t UsageWatch::Waiting(const std::string& quota) const {
+  MutexLock lock(&mu_);
+  int64_t waiting = 0;
+  for (const auto& [key, unit] : units_) {
+    if (unit.quota == quota && IsWaiting(unit.phase)) ++waiting;
+  }
+  return waiting;
+}
+
 void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   const auto known = units_.find(key);
   int64_t before = 0;

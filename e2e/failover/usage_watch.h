@@ -31,6 +31,8 @@ class UsageWatch : public ReflectorSink {
   // Units that hold quota now.
   std::vector<QueueUnit> Holders() const;
   size_t UnitCount() const;
+  // Units of a quota that wait.
+  int64_t Waiting(const std::string& quota) const;
 
  private:
   bool Upserted(const Json& object) override;
