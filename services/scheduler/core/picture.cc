@@ -45,7 +45,9 @@ std::shared_ptr<const Snapshot> CoreState::TakeSnapshot(absl::Time now) {
     // Who holds a quota that is not there is in no quota's picture.
     for (const auto& [quota, units_of_quota] : holders) {
       if (ledger.Has(quota)) continue;
-      for (const auto& [key, entry] : units_of_quota) shown.emplace(key, entry);
+      for (const auto& [key, entry] : units_of_quota) {
+        if (entry->lined == nullptr) shown.emplace(key, entry);  // else in its queue's picture
+      }
     }
     for (const auto& [key, entry] : shown) units->push_back(UnitPicture(*entry, 0));
     unplaced_picture = std::move(units);

@@ -200,7 +200,9 @@ void CoreState::CountType(const QueueUnit& unit, int64_t by) {
 
 void CoreState::MarkChanged(const UnitEntry& entry) {
   changed = true;
-  if (entry.held_under.has_value()) changed_quotas.insert(*entry.held_under);
+  if (!entry.held_under.has_value()) return;
+  changed_quotas.insert(*entry.held_under);
+  if (!ledger.Has(*entry.held_under)) unplaced_picture = nullptr;
 }
 
 QueueRecord* CoreState::RecordOf(const std::string& name) {
