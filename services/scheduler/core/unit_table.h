@@ -116,8 +116,6 @@ class UnitTable {
   size_t size() const { return entries_.size(); }
 
  private:
-  void Bury(const ObjectKey& key, uint64_t version);
-
   const Guards guards_;
   const size_t graves_limit_;
   absl::node_hash_map<ObjectKey, UnitEntry> entries_;  // addresses are stable
