@@ -104,6 +104,10 @@ absl::Status CheckLimits(const Config& config) {
   Mistakes mistakes;
   mistakes.Add(WithContext(MakePolicies(DefaultPlugins(), config.core.oversell).status(), "--oversellrate"));
   if (config.kube_api_qps < 0) mistakes.Add("--kube-api-qps: must not be negative");
+  if (!(config.core.message_refreshes_per_second > 0))
+    mistakes.Add("--message-refreshes-per-second: must be more than 0");
+  if (config.core.message_refresh_interval < absl::ZeroDuration())
+    mistakes.Add("--message-refresh-interval: must not be negative");
   if (config.advisory_writes_per_second < 0) mistakes.Add("--advisory-writes-per-second: must not be negative");
   if (!(config.events_per_second > 0)) mistakes.Add("--events-per-second: must be more than 0");
   if (config.log_format != "text" && config.log_format != "json") {
@@ -136,6 +140,10 @@ void RegisterDecisionFlags(FlagSet* flags, Config* config) {
   flags->Double("oversellrate", &config->core.oversell, "Multiplies the max of every quota.");
   flags->Int("asks-per-cycle", &config->core.asks_per_cycle,
              "A cycle asks at most so many units and goes on in the next turn.", {1, 10'000'000});
+  flags->Duration("message-refresh-interval", &config->core.message_refresh_interval,
+                  "A message whose reason is right gets new numbers at most so often per unit. 0: never.");
+  flags->Double("message-refreshes-per-second", &config->core.message_refreshes_per_second,
+                "So many messages of all units get new numbers per second at most.");
   flags->BoolMap("feature-gates", &config->feature_gates, "Switches for features, as A=true,B=false.");
   flags->String("decision-log-dir", &config->decision_log_dir,
                 "Folder for the log of events and decisions, which replay can compute again. Empty: no log.");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "libs/common/json.h"
 #include "services/scheduler/core/core.h"
 #include "services/scheduler/plugins/registry.h"
@@ -19,6 +20,8 @@ struct CoreSettings {
   std::vector<std::string> plugins = DefaultPlugins();
   double oversell = 1;  // multiplies each quota's max
   int asks_per_cycle = 100000;
+  absl::Duration message_refresh_interval = absl::Minutes(10);  // zero: never
+  double message_refreshes_per_second = 10;                     // more than 0
 
   friend bool operator==(const CoreSettings&, const CoreSettings&) = default;
 };

@@ -21,6 +21,11 @@ Core::~Core() = default;
 Core::Core(Core&&) noexcept = default;
 Core& Core::operator=(Core&&) noexcept = default;
 
+absl::Duration CoreOptions::RestAfter(int failures) const {
+  constexpr int kMostDoublings = 20;  // keeps the product in range
+  return std::min(rest_limit, first_rest * (int64_t{1} << std::min(failures, kMostDoublings)));
+}
+
 void Core::Apply(const Event& event, absl::Time now) {
   std::visit([&](const auto& e) { state_->On(e, now); }, event);
 }
@@ -38,6 +43,8 @@ absl::Time Core::NextWakeup() const {
   absl::Time next = absl::InfiniteFuture();
   if (!state_->resting.empty()) next = std::min(next, state_->resting.begin()->first);
   if (!state_->resting_tells.empty()) next = std::min(next, state_->resting_tells.begin()->first);
+  if (!state_->refreshes.empty())
+    next = std::min(next, std::max(state_->refreshes.begin()->first, state_->refresh_free_at));
   if (state_->reconcile_at.has_value()) next = std::min(next, *state_->reconcile_at);
   return next;
 }
@@ -164,23 +171,6 @@ void CoreState::TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::T
   if (!news) Rest(entry, event.result.ok() ? absl::UnknownError("not written") : event.result.status(), now);
 }
 
-void CoreState::On(const TellFinished& event, absl::Time now) {
-  --tells_on_the_way;
-  UnitEntry* entry = table.Find(event.unit);
-  if (entry == nullptr || !entry->telling || entry->told_version != event.based_on || entry->unit->uid != event.uid)
-    return;
-  entry->telling = false;
-  entry->tell_written = event.written;
-  if (event.written) {
-    entry->tell_failures = 0;
-  } else {
-    const int doublings = std::min(entry->tell_failures++, 6);
-    entry->tell_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
-  }
-  // The reason may have changed meanwhile, or was not written.
-  to_tell_again.insert(event.unit);
-}
-
 void CoreState::On(const QueueWriteFinished& event, absl::Time now) {
   const auto write = queue_writes.find(event.queue);
   if (write == queue_writes.end()) return;  // the watch was quicker
@@ -193,8 +183,7 @@ void CoreState::On(const QueueWriteFinished& event, absl::Time now) {
     write->second.retry_at = now + kQueueEchoLimit;
     return;
   }
-  const int doublings = std::min(write->second.failures++, 6);
-  write->second.retry_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
+  write->second.retry_at = now + options.RestAfter(write->second.failures++);
 }
 
 }  // namespace kq::scheduler

@@ -22,13 +22,21 @@ struct CoreOptions {
 
   // A cycle asks at most so many units and goes on in the next turn.
   int asks_per_cycle = 100000;
-  // After a write that failed, a unit rests: first, 2*first, ... up to limit.
+  // After a write that failed, a unit rests: first, 2*first, ... up to the limit.
   absl::Duration first_rest = absl::Seconds(1);
   absl::Duration rest_limit = absl::Minutes(1);
   // So many Requeues await their answer at most; who else is to be told waits.
   int tells_on_the_way = 2000;
+  // The reason in a message is right at once; its numbers are brought up to date at
+  // most so often per unit (zero: never), and the messages of all units together at
+  // most one per spacing.
+  absl::Duration refresh_interval = absl::Minutes(10);
+  absl::Duration refresh_spacing = absl::Milliseconds(100);
   // Which version guards are on. Only tests take one away.
   Guards guards;
+
+  // How long to rest after one more failure than `failures` in a row.
+  absl::Duration RestAfter(int failures) const;
 };
 
 // The scheduler without its surroundings: events go in, decisions come out. It

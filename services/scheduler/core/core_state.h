@@ -1,6 +1,7 @@
 #ifndef SERVICES_SCHEDULER_CORE_CORE_STATE_H_
 #define SERVICES_SCHEDULER_CORE_CORE_STATE_H_
 
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +22,7 @@
 //   core.cc      events: what each one changes
 //   placement.cc where a unit belongs, by what is known of it
 //   cycle.cc     RunCycle: wake, ask, admit, refuse
+//   telling.cc   what the objects are told, and when again
 //   queues.cc    Queue objects: kept in step with the quotas
 //   picture.cc   TakeSnapshot
 //   invariants.cc BrokenInvariants
@@ -75,6 +77,7 @@ struct CoreState {
   void Hold(UnitEntry* entry, const Resources& amount);
   void LetGo(UnitEntry* entry);
   void Rest(UnitEntry* entry, const absl::Status& status, absl::Time now);
+  void StopResting(UnitEntry* entry);
   void Forget(const ObjectKey& key, uint64_t version);
   void CountAssumed(const std::string& queue, int64_t by);
   void MakeReady(UnitEntry* entry);
@@ -90,15 +93,24 @@ struct CoreState {
   void Refuse(UnitEntry* entry, QueueRecord* queue, RefusalDetail why, absl::Time now,
               std::vector<Decision>* decisions);
   void ParkBehindHeads(QueueRecord* queue, absl::Time now, std::vector<Decision>* decisions);
+  void CountAsk(const std::string& queue, bool admitted);
+
+  // --- telling.cc
   // Tells the object why it waits, unless it says so already or the write that
   // says it is on its way.
   void Tell(UnitEntry* entry, absl::Time now, std::vector<Decision>* decisions);
+  void SendMessage(UnitEntry* entry, bool with_event, absl::Time now, std::vector<Decision>* decisions);
+  // Tell is to look at it in the next cycle, when there is room among those on their way.
+  void WantTold(UnitEntry* entry);
+  // Its message says the right reason; whether with other numbers.
+  void NoteNumbers(UnitEntry* entry, bool differ, absl::Time now);
   // Its quota is there, so its queue is about to be, unless creating it failed: not
   // a missing queue yet.
   bool QueueIsComing(const UnitEntry& entry) const;
+  bool MayBeTold(const UnitEntry& entry) const;
   void TellUnplaced(absl::Time now, std::vector<Decision>* decisions);
   void TellAgain(absl::Time now, std::vector<Decision>* decisions);
-  void CountAsk(const std::string& queue, bool admitted);
+  void RefreshMessages(absl::Time now, std::vector<Decision>* decisions);
 
   // --- queues.cc
   // What a Queue object means for its record; returns what to tell its owner, if anything.
@@ -134,9 +146,12 @@ struct CoreState {
 
   // To be told in the next cycle.
   std::set<ObjectKey> untold;                                // unplaced units
-  std::set<ObjectKey> to_tell_again;                         // units whose message may be missing
+  std::list<UnitEntry*> to_tell;                             // whose message may be missing, in turn
   std::set<std::pair<absl::Time, ObjectKey>> resting_tells;  // to be told, but not yet
   int64_t tells_on_the_way = 0;
+  // Whose message says the reason, but older numbers; and from when on the next one may be written.
+  std::set<std::pair<absl::Time, ObjectKey>> refreshes;
+  absl::Time refresh_free_at = absl::InfinitePast();
   std::vector<Decision> notices;  // events on queues and quotas
 
   std::map<std::string, QueueWrite> queue_writes;
@@ -164,6 +179,8 @@ struct CoreState {
 bool SameClaim(const QueueUnit& a, const QueueUnit& b);
 // Whether any admission grants any replicas.
 bool HasAdmission(const QueueUnit& unit);
+// What the unit will hold when what it still needs has been admitted too.
+Resources HeldOnceAdmitted(const QueueUnit& unit);
 
 }  // namespace kq::scheduler
 

@@ -218,6 +218,87 @@ TEST_CASE("the same reason is told once, another one again, and numbers do not c
   CHECK(world.Cycle() == Told{"requeue a QuotaEmpty team-a"});
 }
 
+TEST_CASE("numbers that changed are told once the refresh interval has passed, without an event", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.Add(MakeUnit("a").Cpu(9));
+  world.Cycle();
+  world.Add(MakeUnit("a").Cpu(9).Version(2).Message(RefusalSentence(std::get<Requeue>(world.last()[0]).why)));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == absl::InfiniteFuture());
+  world.Add(MakeQuota("team-a").Max(5).Version(2));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == world.now() + absl::Minutes(10));
+  world.Add(MakeQuota("team-a").Max(6).Version(3));  // the newest numbers will be told, at the same time
+  CHECK(world.Cycle().empty());
+  world.Pass(absl::Minutes(10) - absl::Seconds(1));
+  CHECK(world.Cycle().empty());
+  world.Pass(absl::Seconds(1));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+  const Requeue& refresh = std::get<Requeue>(world.last()[0]);
+  CHECK(refresh.why.limit == 6000);
+  CHECK_FALSE(refresh.with_event);
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == absl::InfiniteFuture());
+}
+
+TEST_CASE("after a restart old numbers on the object are refreshed like any others", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.Add(MakeUnit("a").Cpu(9).Message(
+      "limited quotaName:team-a, limited resKey:cpu, requested 9, used 1 of 4, short by 6"));
+  CHECK(world.Cycle().empty());
+  world.Pass(absl::Minutes(10));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+}
+
+TEST_CASE("numbers that are right again by the time of the refresh cause no write", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.Add(MakeUnit("a").Cpu(9));
+  world.Cycle();
+  world.Add(MakeUnit("a").Cpu(9).Version(2).Message(RefusalSentence(std::get<Requeue>(world.last()[0]).why)));
+  world.Add(MakeQuota("team-a").Max(5).Version(2));
+  CHECK(world.Cycle().empty());
+  world.Add(MakeQuota("team-a").Max(4).Version(3));
+  CHECK(world.Cycle().empty());
+  world.Pass(absl::Minutes(10));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == absl::InfiniteFuture());
+}
+
+TEST_CASE("all units together are refreshed no faster than the budget allows", "[core]") {
+  CoreOptions options;
+  options.refresh_spacing = absl::Seconds(1);
+  CoreWorld world(1.0, options);
+  world.Add(MakeQuota("team-a").Max(0));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  for (const char* name : {"a", "b", "c"}) world.Add(MakeUnit(name).Cpu(2));
+  CHECK(world.Cycle().size() == 3);
+  world.Add(MakeQuota("team-a").Max(1).Version(2));
+  CHECK(world.Cycle().empty());
+  world.Pass(absl::Minutes(10));
+  Told refreshed;
+  for (int second = 0; second < 4; ++second) {
+    for (const std::string& told : world.Cycle()) refreshed.push_back(absl::StrCat(second, " ", told));
+    world.Pass(absl::Seconds(1));
+  }
+  CHECK(refreshed ==
+        Told{"0 requeue a OverMax team-a cpu", "0 requeue b OverMax team-a cpu", "1 requeue c OverMax team-a cpu"});
+}
+
+TEST_CASE("with refreshes off numbers alone are never told", "[core]") {
+  CoreOptions options;
+  options.refresh_interval = absl::ZeroDuration();
+  CoreWorld world(1.0, options);
+  world.Add(MakeQuota("team-a").Max(0));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  world.Add(MakeUnit("a").Cpu(2));
+  CHECK(world.Cycle().size() == 1);
+  world.Add(MakeQuota("team-a").Max(1).Version(2));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().NextWakeup() == absl::InfiniteFuture());
+}
+
 TEST_CASE("a restart does not tell again what the object says already", "[core]") {
   CoreWorld world = TeamA(4);
   world.Add(MakeUnit("a").Cpu(9).Message(

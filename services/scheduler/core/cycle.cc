@@ -4,49 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "services/scheduler/core/core_state.h"
 
 namespace kq::scheduler {
-namespace {
-
-// How often the same reason is told again when the message got lost. Whoever
-// keeps overwriting it gets the last word.
-constexpr int kRetellLimit = 5;
-
-// What has an event of its own gets no FailedScheduling beside it.
-bool HasOwnEvent(Refusal refusal) { return refusal == Refusal::kNoQuotaLabel || refusal == Refusal::kQueueNotFound; }
-
-Notify OwnEvent(const QueueUnit& unit, const RefusalDetail& why) {
-  Notify notify;
-  notify.kind = Notify::Kind::kUnit;
-  notify.object = unit.key;
-  notify.uid = unit.uid;
-  notify.reason = why.refusal == Refusal::kNoQuotaLabel ? "MissingQuotaLabel" : "QueueNotFound";
-  notify.message = RefusalSentence(why);
-  return notify;
-}
-
-Requeue RequeueOf(const UnitEntry& entry, bool with_event, absl::Time now) {
-  const QueueUnit& unit = *entry.unit;
-  Requeue requeue;
-  requeue.unit = unit.key;
-  requeue.uid = unit.uid;
-  requeue.version = unit.version;
-  requeue.why = *entry.why;
-  if (IsWaiting(unit.phase)) {
-    requeue.conditions = ConditionsFor(Phase::kEnqueued, unit.conditions, "", now);
-    if (requeue.conditions == unit.conditions) requeue.conditions.clear();
-  }
-  requeue.attempts = entry.attempts;
-  requeue.now = now;
-  requeue.with_event = with_event && !HasOwnEvent(entry.why->refusal);
-  return requeue;
-}
-
-}  // namespace
-
 std::vector<Decision> Core::RunCycle(absl::Time now) {
   CoreState& state = *state_;
   state.last_cycle.clear();
@@ -66,9 +26,11 @@ std::vector<Decision> Core::RunCycle(absl::Time now) {
     if (state.asked >= limit) state.more_to_ask = true;
     if (state.more_to_ask) break;
   }
-  // 4. Tell the units that wait in no queue, and those whose message was lost.
+  // 4. Tell the units that wait in no queue, those whose message was lost, and
+  // those whose numbers are old.
   state.TellUnplaced(now, &decisions);
   state.TellAgain(now, &decisions);
+  state.RefreshMessages(now, &decisions);
   return decisions;
 }
 
@@ -132,14 +94,8 @@ Decision CoreState::Admit(UnitEntry* entry, QueueRecord* queue, const Resources&
   dequeue.conditions = ConditionsFor(Phase::kDequeued, unit.conditions, "", now);
   dequeue.attempts = entry->attempts;
   dequeue.now = now;
-  Resources amount = need;
-  if (HasAdmission(unit)) {
-    // A part was admitted before: what it will hold is what a restart would find.
-    QueueUnit after = unit;
-    after.phase = Phase::kDequeued;
-    after.admissions = dequeue.admissions;
-    amount = Held(after);
-  }
+  // A part may have been admitted before: what it will hold is what a restart would find.
+  const Resources amount = HasAdmission(unit) ? HeldOnceAdmitted(unit) : need;
   queue->pending.Remove(entry);
   lot.Unpark(entry);
   CountAssumed(entry->queue, 1);
@@ -167,72 +123,6 @@ void CoreState::ParkBehindHeads(QueueRecord* queue, absl::Time now, std::vector<
     why.text = queue->pending.HeadOf(entry->lined->quota)->unit->key.ToString();
     queue->picture = nullptr;
     Refuse(entry, queue, std::move(why), now, decisions);
-  }
-}
-
-void CoreState::Tell(UnitEntry* entry, absl::Time now, std::vector<Decision>* decisions) {
-  const QueueUnit& unit = *entry->unit;
-  const RefusalDetail& why = *entry->why;
-  if (entry->telling) return;  // looked at again when its answer is there
-  const bool same = entry->told != nullptr && entry->told->SameReason(why);
-  if (absl::StartsWith(unit.message, RefusalPrefix(why))) {
-    entry->told = entry->why;
-    entry->told_version = unit.version;
-    entry->tell_written = true;
-    entry->retold = entry->tell_failures = 0;
-    return;
-  }
-  if (same && entry->tell_written && unit.version <= entry->told_version) return;  // the watch has not shown it yet
-  if (entry->tell_at > now) {
-    resting_tells.insert({entry->tell_at, unit.key});
-    return;
-  }
-  if (tells_on_the_way >= options.tells_on_the_way) {
-    to_tell_again.insert(unit.key);
-    return;
-  }
-  const bool overwritten = same && entry->tell_written;
-  entry->retold = overwritten ? entry->retold + 1 : 0;
-  if (entry->retold > kRetellLimit) return;
-  entry->told = entry->why;
-  entry->told_version = unit.version;
-  entry->telling = true;
-  ++tells_on_the_way;
-  decisions->push_back(RequeueOf(*entry, /*with_event=*/!same, now));
-  if (!same && HasOwnEvent(why.refusal)) decisions->push_back(OwnEvent(unit, why));
-}
-
-bool CoreState::QueueIsComing(const UnitEntry& entry) const {
-  if (entry.why->refusal != Refusal::kQueueNotFound || !ledger.Has(entry.queue)) return false;
-  const auto write = queue_writes.find(entry.queue);
-  return write == queue_writes.end() || write->second.failures == 0;
-}
-
-void CoreState::TellUnplaced(absl::Time now, std::vector<Decision>* decisions) {
-  std::set<ObjectKey> later;
-  for (const ObjectKey& key : std::exchange(untold, {})) {
-    UnitEntry* entry = table.Find(key);
-    if (QueueIsComing(*entry)) {
-      later.insert(key);
-    } else {
-      Tell(entry, now, decisions);
-    }
-  }
-  untold = std::move(later);
-}
-
-void CoreState::TellAgain(absl::Time now, std::vector<Decision>* decisions) {
-  while (!resting_tells.empty() && resting_tells.begin()->first <= now) {
-    to_tell_again.insert(resting_tells.begin()->second);
-    resting_tells.erase(resting_tells.begin());
-  }
-  while (!to_tell_again.empty() && tells_on_the_way < options.tells_on_the_way) {
-    UnitEntry* entry = table.Find(*to_tell_again.begin());
-    to_tell_again.erase(to_tell_again.begin());
-    if (entry == nullptr || entry->why == nullptr || QueueIsComing(*entry)) continue;
-    // Who is ready is about to be asked, and whoever made a unit inactive told it himself.
-    if (entry->place == Place::kParked || entry->place == Place::kUnmapped || entry->place == Place::kInvalid)
-      Tell(entry, now, decisions);
   }
 }
 

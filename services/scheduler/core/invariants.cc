@@ -17,13 +17,8 @@ bool IsUnplaced(Place place) {
 
 // What this unit must be charged, by its place and its object.
 Resources Owed(const UnitEntry& entry) {
-  const QueueUnit& unit = *entry.unit;
-  if (IsFinished(unit.phase)) return {};
-  if (entry.place != Place::kAssumed) return Held(unit);
-  QueueUnit after = unit;
-  after.phase = Phase::kDequeued;
-  after.admissions = FullAdmissions(unit);
-  return Held(after);
+  if (IsFinished(entry.unit->phase)) return {};
+  return entry.place == Place::kAssumed ? HeldOnceAdmitted(*entry.unit) : Held(*entry.unit);
 }
 
 }  // namespace
@@ -45,13 +40,15 @@ std::vector<std::string> Core::BrokenInvariants() const {
     const std::string who = absl::StrCat(key.ToString(), " (", PlaceName(entry.place), ")");
     if (WaitsInLine(entry.place) != in_line.contains(&entry))
       broken.push_back(absl::StrCat(who, ": its place and its line differ"));
-    if ((entry.place == Place::kParked) != (entry.lot != nullptr))
+    if ((entry.place == Place::kParked) != entry.lot.has_value())
       broken.push_back(absl::StrCat(who, ": its place and the lot differ"));
     if ((entry.place == Place::kResting) != state.resting.contains({entry.retry_at, key})) {
       broken.push_back(absl::StrCat(who, ": its place and the resting ones differ"));
     }
     if (IsUnplaced(entry.place) != state.unplaced.contains(key))
       broken.push_back(absl::StrCat(who, ": its place and the unplaced ones differ"));
+    if (entry.refresh_at != absl::InfinitePast() && !state.refreshes.contains({entry.refresh_at, key}))
+      broken.push_back(absl::StrCat(who, ": its message is to be refreshed, and never will be"));
     parked += entry.place == Place::kParked ? 1 : 0;
     const auto claim = state.ledger.claims().find(key);
     const Resources charged = claim == state.ledger.claims().end() ? Resources() : claim->second.amount;

@@ -39,45 +39,75 @@ int64_t FitsUpTo(const RefusalDetail& why) {
 
 }  // namespace
 
+ParkedUnits::iterator ParkingLot::LotFor(const RefusalDetail& why) {
+  const int64_t fits_up_to = FitsUpTo(why);
+  if (last_ != lots_.end()) {
+    const ParkingCause& cause = last_->first;
+    const bool alike = cause.fits_up_to == fits_up_to && cause.refusal == why.refusal && cause.quota == why.quota &&
+                       cause.resource == why.resource;
+    if (alike) return last_;
+  }
+  last_ = lots_.try_emplace(ParkingCause{why.quota, why.resource, why.refusal, fits_up_to}).first;
+  return last_;
+}
+
 void ParkingLot::Park(UnitEntry* entry) {
-  ParkedUnits& lot = lots_[Cause{entry->why->quota, entry->why->resource, entry->why->refusal}];
-  entry->lot = &lot;
-  entry->parked_at = lot.emplace(FitsUpTo(*entry->why), entry);
+  const ParkedUnits::iterator lot = LotFor(*entry->why);
+  entry->lot = lot;
+  entry->lot_index = lot->second.size();
+  lot->second.push_back(entry);
   entry->place = Place::kParked;
   ++size_;
 }
 
 void ParkingLot::Unpark(UnitEntry* entry) {
-  if (entry->lot == nullptr) return;
-  entry->lot->erase(entry->parked_at);
-  entry->lot = nullptr;
+  if (!entry->lot.has_value()) return;
+  const ParkedUnits::iterator lot = *entry->lot;
+  std::vector<UnitEntry*>& units = lot->second;
+  units[entry->lot_index] = units.back();
+  units[entry->lot_index]->lot_index = entry->lot_index;
+  units.pop_back();
+  entry->lot.reset();
   --size_;
+  if (!units.empty()) return;
+  if (last_ == lot) last_ = lots_.end();
+  lots_.erase(lot);
+}
+
+ParkedUnits::iterator ParkingLot::TakeAll(ParkedUnits::iterator lot, std::vector<UnitEntry*>* woken) {
+  for (UnitEntry* entry : lot->second) entry->lot.reset();
+  woken->insert(woken->end(), lot->second.begin(), lot->second.end());
+  size_ -= lot->second.size();
+  if (last_ == lot) last_ = lots_.end();
+  return lots_.erase(lot);
 }
 
 std::vector<UnitEntry*> ParkingLot::WakeAt(const std::string& quota,
                                            const std::function<int64_t(const std::string&)>& used) {
+  constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
   std::vector<UnitEntry*> woken;
-  for (auto lot = lots_.lower_bound(Cause{quota, "", Refusal::kNone});
-       lot != lots_.end() && lot->first.quota == quota;) {
+  auto lot = lots_.lower_bound(ParkingCause{quota, "", Refusal::kNone, kLowest});
+  while (lot != lots_.end() && lot->first.quota == quota) {
+    // One resource and refusal after the other; within it, those who fit come last.
+    ParkingCause cause = lot->first;
     // The others at this quota wait for a change of the tree, not for room.
-    if (lot->first.refusal == Refusal::kOverMax || lot->first.refusal == Refusal::kGuaranteedToOthers) {
-      const auto first = lot->second.lower_bound(used(lot->first.resource));
-      for (auto parked = first; parked != lot->second.end(); ++parked) woken.push_back(parked->second);
-    }
-    lot = lot->second.empty() ? lots_.erase(lot) : std::next(lot);
+    const bool for_room = cause.refusal == Refusal::kOverMax || cause.refusal == Refusal::kGuaranteedToOthers;
+    cause.fits_up_to = for_room ? used(cause.resource) : kAnyRoom;
+    lot = lots_.lower_bound(cause);
+    const auto same = [&] {
+      return lot != lots_.end() && lot->first.quota == quota && lot->first.resource == cause.resource &&
+             lot->first.refusal == cause.refusal;
+    };
+    while (same()) lot = for_room ? TakeAll(lot, &woken) : std::next(lot);
   }
-  for (UnitEntry* entry : woken) Unpark(entry);
   return woken;
 }
 
 std::vector<UnitEntry*> ParkingLot::WakeAllForQuota() {
   std::vector<UnitEntry*> woken;
-  for (const auto& [cause, lot] : lots_) {
-    if (!IsForQuota(cause.refusal)) continue;
-    for (const auto& [fits_up_to, entry] : lot) woken.push_back(entry);
+  for (auto lot = lots_.begin(); lot != lots_.end();) {
+    lot = IsForQuota(lot->first.refusal) ? TakeAll(lot, &woken) : std::next(lot);
   }
-  for (UnitEntry* entry : woken) Unpark(entry);
-  std::erase_if(lots_, [](const auto& lot) { return lot.second.empty(); });
   return woken;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +25,10 @@ namespace kq::scheduler {
 // Not thread-safe. Does not own the entries.
 class ParkingLot {
  public:
+  ParkingLot() = default;
+  ParkingLot(const ParkingLot&) = delete;
+  ParkingLot& operator=(const ParkingLot&) = delete;
+
   // REQUIRES: entry->why is set, and the unit is not parked.
   void Park(UnitEntry* entry);
   // Takes it out; nothing if it is not parked.
@@ -40,14 +43,12 @@ class ParkingLot {
   size_t Size() const { return size_; }
 
  private:
-  struct Cause {
-    std::string quota;
-    std::string resource;
-    Refusal refusal;
-    friend auto operator<=>(const Cause&, const Cause&) = default;
-  };
+  ParkedUnits::iterator LotFor(const RefusalDetail& why);
+  // Takes everybody out of one lot, and the lot away; returns the lot after it.
+  ParkedUnits::iterator TakeAll(ParkedUnits::iterator lot, std::vector<UnitEntry*>* woken);
 
-  std::map<Cause, ParkedUnits> lots_;
+  ParkedUnits lots_;                          // none is empty
+  ParkedUnits::iterator last_ = lots_.end();  // where somebody was parked last: the next one is often alike
   size_t size_ = 0;
 };
 

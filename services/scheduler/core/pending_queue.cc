@@ -30,7 +30,7 @@ void PendingQueue::Add(UnitEntry* entry) {
 
 void PendingQueue::Remove(UnitEntry* entry) {
   line_.erase(entry);
-  ready_.erase(entry);
+  LeaveReady(entry);
   if (policy_ == Policy::kBlock) {
     const auto line = by_quota_.find(entry->lined->quota);
     if (line != by_quota_.end() && line->second.erase(entry) > 0 && line->second.empty()) by_quota_.erase(line);
@@ -43,7 +43,14 @@ void PendingQueue::MakeReady(UnitEntry* entry) {
   ready_.insert(entry);
 }
 
-void PendingQueue::LeaveReady(UnitEntry* entry) { ready_.erase(entry); }
+void PendingQueue::LeaveReady(UnitEntry* entry) {
+  // Who was asked is the first: found without a comparison.
+  if (!ready_.empty() && *ready_.begin() == entry) {
+    ready_.erase(ready_.begin());
+  } else {
+    ready_.erase(entry);
+  }
+}
 
 UnitEntry* PendingQueue::NextToAsk() const {
   if (policy_ == Policy::kPriority) return ready_.empty() ? nullptr : *ready_.begin();

@@ -3,10 +3,10 @@
 
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "services/scheduler/core/policy.h"
 #include "services/scheduler/core/unit_table.h"
 
@@ -62,7 +62,7 @@ class PendingQueue {
     const OrderPolicy* order;
     bool operator()(const UnitEntry* a, const UnitEntry* b) const { return order->Before(*a->lined, *b->lined); }
   };
-  using Ordered = std::set<UnitEntry*, Before>;
+  using Ordered = absl::btree_set<UnitEntry*, Before>;
 
   const OrderPolicy* const order_;
   Policy policy_ = Policy::kPriority;

@@ -33,6 +33,13 @@ bool HasAdmission(const QueueUnit& unit) {
                      [](const Admission& admission) { return admission.replicas > 0; });
 }
 
+Resources HeldOnceAdmitted(const QueueUnit& unit) {
+  QueueUnit after = unit;
+  after.phase = Phase::kDequeued;
+  after.admissions = FullAdmissions(unit);
+  return Held(after);
+}
+
 bool SameClaim(const QueueUnit& a, const QueueUnit& b) {
   return a.uid == b.uid && a.quota == b.quota && a.priority == b.priority && a.created == b.created &&
          a.active == b.active && a.phase == b.phase && a.invalid == b.invalid && a.resource == b.resource &&
@@ -112,8 +119,7 @@ void CoreState::Unlink(UnitEntry* entry) {
     entry->lined = nullptr;
   }
   lot.Unpark(entry);
-  resting.erase({entry->retry_at, key});
-  entry->retry_at = absl::InfinitePast();
+  StopResting(entry);
   if (unplaced.erase(key) > 0) unplaced_picture = nullptr;
   untold.erase(key);
   if (const auto missing = unmapped.find(entry->queue); missing != unmapped.end()) {
@@ -151,23 +157,27 @@ void CoreState::Refresh(UnitEntry* entry, const QueueUnit& before) {
   const bool rests_for_conflict = entry->place == Place::kResting && entry->unit->version > before.version;
   if (rests_for_conflict) MakeReady(entry);
   // Our message may have been lost; Tell finds out.
-  if (entry->told != nullptr && entry->unit->version > entry->told_version) to_tell_again.insert(entry->unit->key);
+  if (entry->told != nullptr && entry->unit->version > entry->told_version) WantTold(entry);
 }
 
 void CoreState::Rest(UnitEntry* entry, const absl::Status& status, absl::Time now) {
   QueueRecord* record = RecordOf(entry->queue);
-  const int doublings = std::min(entry->failed_writes++, 10);
   record->pending.LeaveReady(entry);
   entry->why = std::make_shared<const RefusalDetail>(Because(Refusal::kWriteFailed, "", std::string(status.message())));
   entry->place = Place::kResting;
-  entry->retry_at = now + std::min(options.rest_limit, options.first_rest * (int64_t{1} << doublings));
+  entry->retry_at = now + options.RestAfter(entry->failed_writes++);
   resting.insert({entry->retry_at, entry->unit->key});
+}
+
+void CoreState::StopResting(UnitEntry* entry) {
+  if (entry->retry_at == absl::InfinitePast()) return;
+  resting.erase({entry->retry_at, entry->unit->key});
+  entry->retry_at = absl::InfinitePast();
 }
 
 void CoreState::MakeReady(UnitEntry* entry) {
   lot.Unpark(entry);
-  resting.erase({entry->retry_at, entry->unit->key});
-  entry->retry_at = absl::InfinitePast();
+  StopResting(entry);
   if (QueueRecord* record = RecordOf(entry->queue); record != nullptr) {
     record->pending.MakeReady(entry);
     record->picture = nullptr;
@@ -180,7 +190,8 @@ void CoreState::Forget(const ObjectKey& key, uint64_t version) {
   Unlink(entry);
   ledger.Refund(key);
   CountType(*entry->unit, -1);
-  to_tell_again.erase(key);
+  if (entry->to_tell.has_value()) to_tell.erase(*entry->to_tell);
+  refreshes.erase({entry->refresh_at, key});
   table.Forget(key, version);
   changed = true;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,8 +31,15 @@ struct Guards {
 };
 
 struct UnitEntry;
-// Units parked for one cause, by the use at which they would fit. See parking_lot.h.
-using ParkedUnits = std::multimap<int64_t, UnitEntry*>;
+// What parked units wait for, and up to which use of the resource they fit. See parking_lot.h.
+struct ParkingCause {
+  std::string quota;
+  std::string resource;
+  Refusal refusal = Refusal::kNone;
+  int64_t fits_up_to = 0;
+  friend auto operator<=>(const ParkingCause&, const ParkingCause&) = default;
+};
+using ParkedUnits = std::map<ParkingCause, std::vector<UnitEntry*>>;
 
 // One unit as the core knows it.
 struct UnitEntry {
@@ -51,9 +59,11 @@ struct UnitEntry {
   uint64_t told_version = 0;
   bool telling = false;
   bool tell_written = false;
-  int retold = 0;                             // how often the same was told again because it was gone
-  int tell_failures = 0;                      // in a row
-  absl::Time tell_at = absl::InfinitePast();  // not before
+  int retold = 0;                                          // how often the same was told again because it was gone
+  int tell_failures = 0;                                   // in a row
+  absl::Time tell_at = absl::InfinitePast();               // not before
+  std::optional<std::list<UnitEntry*>::iterator> to_tell;  // where it waits to be told
+  absl::Time refresh_at = absl::InfinitePast();            // its message has old numbers; written anew then
 
   // While assumed: the version the decision rested on, and the newest news that
   // came meanwhile.
@@ -64,8 +74,8 @@ struct UnitEntry {
 
   // Where it is linked in; kept by PendingQueue and ParkingLot alone.
   std::shared_ptr<const QueueUnit> lined;  // the value that its queue has ordered it by
-  ParkedUnits* lot = nullptr;
-  ParkedUnits::iterator parked_at;
+  std::optional<ParkedUnits::iterator> lot;
+  size_t lot_index = 0;
 };
 
 // All units by key, and the version guards.

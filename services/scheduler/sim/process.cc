@@ -17,6 +17,8 @@ CoreOptions OptionsFor(const Policies& policies, Guards guards) {
   policies.Fill(&options);
   options.guards = guards;
   options.asks_per_cycle = 7;  // cycles that go on in the next turn
+  options.refresh_interval = absl::Seconds(20);
+  options.refresh_spacing = absl::Seconds(1);
   return options;
 }
 

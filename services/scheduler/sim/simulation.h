@@ -12,7 +12,7 @@ namespace kq::scheduler {
 struct SimulationOptions {
   uint64_t seed = 1;
   int steps = 2000;
-  Guards guards;
+  Guards guards = {};
 };
 
 struct SimulationResult {
