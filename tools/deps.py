@@ -30,6 +30,7 @@ NEVER = [
     ("//libs/api:types", ["//libs/common:json"], []),
     ("//libs/http/...", ["//libs/api/...", "//libs/kube/...", "//proto/...", *EVERY_SERVICE], []),
     ("//libs/kube/...", ["//libs/api/...", "//proto/...", *EVERY_SERVICE], ["//libs/api:object_key"]),
+    ("//libs/process/...", ["//libs/api/...", "//proto/...", *EVERY_SERVICE], ["//libs/api:object_key"]),
     ("//services/scheduler/core/...",
      ["//libs/common:clock", "//libs/common:mutex", "//libs/common:mailbox", "//libs/common:log",
       "//libs/common:metrics", "//libs/common:json", "//libs/common:yaml", "//libs/common:grpc_status",

@@ -7,7 +7,9 @@
 #include "absl/strings/str_split.h"
 #include "cli/kqctl/client.h"
 #include "cli/kqctl/commands.h"
+#include "cli/kqctl/options.h"
 #include "cli/kqctl/table.h"
+#include "libs/common/version.h"
 
 namespace kq::kqctl {
 namespace {
@@ -25,6 +27,16 @@ std::string GeneralHelp() {
       "127.0.0.1:10260. In a cluster: kubectl -n koord-queue port-forward service/koord-queue 10260\n"
       "\nExit codes: 0 done, 1 not found or refused by the server, 2 wrong use, 3 no leading server reached.\n");
   return text;
+}
+
+// How many words stand before the command: flags and their values.
+size_t WordsBeforeCommand(const std::vector<std::string>& words) {
+  Options unused;
+  FlagSet flags("kqctl", kVersion);
+  AddConnectionFlags(&unused.connection, &flags);
+  AddOutputFlag(&unused.output, &flags);
+  AddUnitFlags(&unused.units, &flags);
+  return flags.LeadingFlags(words);
 }
 
 int WrongUse(absl::string_view program, absl::string_view problems, const Console& console) {
@@ -77,13 +89,19 @@ int RunKqctl(const std::vector<std::string>& words, const Console& console) {
     *console.out << GeneralHelp();
     return kOk;
   }
+  // Flags may stand before the command too: kqctl --server=... quotas.
+  const size_t lead = WordsBeforeCommand(words);
+  if (first != "--version" && lead == words.size()) return WrongUse("kqctl", "the command is missing", console);
   const auto& commands = Commands();
-  const std::string name = first == "--version" ? "version" : first;
+  const std::string name = first == "--version" ? "version" : words[lead];
   const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
   if (command == commands.end()) {
-    return WrongUse("kqctl", absl::StrCat("unknown command \"", Printable(first), "\""), console);
+    return WrongUse("kqctl", absl::StrCat("unknown command \"", Printable(name), "\""), console);
   }
-  return RunCommand(*command, {words.begin() + 1, words.end()}, console);
+  if (first == "--version") return RunCommand(*command, {words.begin() + 1, words.end()}, console);
+  std::vector<std::string> rest(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(lead));
+  rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(lead) + 1, words.end());
+  return RunCommand(*command, rest, console);
 }
 
 }  // namespace kq::kqctl

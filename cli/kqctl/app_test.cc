@@ -100,6 +100,16 @@ TEST_CASE("the flags of units reach the server", "[kqctl]") {
   CHECK(scheduler.last_list().limit() == 0);
 }
 
+TEST_CASE("flags may stand before the command as well", "[kqctl]") {
+  const FakeScheduler scheduler;
+  const Ran ran = Run(absl::StrCat("--server=", scheduler.address(), " -n default -o json units --phase=Enqueued"));
+  CHECK(ran.err.empty());
+  CHECK(ran.code == 0);
+  CHECK(scheduler.last_list().namespace_() == "default");
+  CHECK(scheduler.last_list().phase() == "Enqueued");
+  CHECK(ParseJson(ran.out).ok());
+}
+
 TEST_CASE("decisions and snapshot ask for what their flags say", "[kqctl]") {
   const FakeScheduler scheduler;
   RunAt(scheduler, "decisions train-big -n team --limit=5");
@@ -135,6 +145,9 @@ TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
 TEST_CASE("wrong use is exit code 2 and says what is wrong", "[kqctl]") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"frobnicate", "kqctl: unknown command \"frobnicate\""},
+      {"--server=a:1", "kqctl: the command is missing"},
+      {"--server a:1 frobnicate", "kqctl: unknown command \"frobnicate\""},
+      {"--frobnicate queues", "frobnicate"},
       {"units --queue=a --quota=b", "at most one of the two"},
       {"units --limit=-1", "--limit"},
       {"units --phase=Running,", "is not one of Enqueued, "},

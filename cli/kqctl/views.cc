@@ -116,7 +116,7 @@ std::string AgeText(absl::Duration age) {
 
 std::string ShortReason(const v1::UnitSnapshot& unit) {
   const v1::Refusal& why = unit.refusal();
-  const std::string lacking =
+  std::string lacking =
       absl::StrCat(why.quota(), ": ", AmountForPeople(why.resource(), why.short_by()), " ", why.resource(), " short");
   switch (why.reason()) {
     case v1::REFUSAL_REASON_UNSPECIFIED:

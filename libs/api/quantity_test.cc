@@ -328,7 +328,7 @@ TEST_CASE("whatever is accepted keeps its value when it is printed and read agai
     // What the server cuts at 2^63 - 1 is printed cut.
     const bool cut = quantity->Scaled(0).value_or(std::numeric_limits<int64_t>::min()) < -kMax;
     const bool good = again.ok() && (cut || *again == *quantity);
-    if (!good && wrong++ == 0) first_wrong = text + " -> " + canonical;
+    if (!good && wrong++ == 0) first_wrong = absl::StrCat(text, " -> ", canonical);
   }
   CAPTURE(first_wrong);
   CHECK(wrong == 0);

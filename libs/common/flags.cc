@@ -295,6 +295,20 @@ void FlagSet::ParseFlag(const std::vector<std::string>& words, size_t* at) {
   Apply(known->second, spelled, value);
 }
 
+size_t FlagSet::LeadingFlags(const std::vector<std::string>& words) const {
+  size_t at = 0;
+  while (at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--") {
+    absl::string_view spelled = words[at++];
+    for (int dashes = 0; dashes < 2; ++dashes) absl::ConsumePrefix(&spelled, "-");
+    const auto known = names_.find(absl::StrReplaceAll(spelled, {{"_", "-"}}));  // none with a "=" in it
+    if (known == names_.end()) continue;
+    const Kind kind = flags_[known->second.flag].kind;
+    const bool takes_word = kind == Kind::kValue || kind == Kind::kIgnored;
+    if (takes_word && at < words.size()) ++at;
+  }
+  return at;
+}
+
 void FlagSet::Apply(const Name& name, absl::string_view spelled, absl::string_view value) {
   Flag& flag = flags_[name.flag];
   flag.was_set = true;

@@ -92,6 +92,10 @@ class FlagSet {
   // stderr). nullopt: go on.
   std::optional<int> ParseOrExitCode(int argc, const char* const* argv);
 
+  // How many of the words, from the first on, are flags and their values: what
+  // stands before a command's name. Unknown flags count as without a value.
+  size_t LeadingFlags(const std::vector<std::string>& words) const;
+
   const std::vector<std::string>& positional() const { return positional_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
   bool help_wanted() const { return help_wanted_; }

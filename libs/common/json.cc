@@ -136,7 +136,7 @@ class Writer {
   void NewLine(int depth) {
     if (indent_ < 0) return;
     out_->push_back('\n');
-    out_->append(static_cast<size_t>(depth * indent_), ' ');
+    out_->append(static_cast<size_t>(depth) * static_cast<size_t>(indent_), ' ');
   }
 
   const int indent_;

@@ -1,7 +1,6 @@
 #ifndef SERVICES_CONTROLLERS_CONFIG_H_
 #define SERVICES_CONTROLLERS_CONFIG_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,32 +8,20 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "libs/common/flags.h"
-#include "libs/http/http_server.h"
-#include "libs/kube/lease.h"
+#include "libs/process/environment.h"
+#include "libs/process/settings.h"
 
 namespace kq::controllers {
 
-// What surrounds the process, read by main alone.
-struct Environment {
-  std::string pod_name;    // POD_NAME
-  std::string host;        // HOSTNAME, or the machine's name
-  std::string kubeconfig;  // KUBECONFIG; counts where no flag is given
-  // KUBERNETES_SERVICE_HOST and _PORT, inside a pod.
-  std::string service_host;
-  std::string service_port;
-};
+// The address that says: serve nothing.
+inline constexpr char kNowhere[] = "0";
 
 // Everything that can be configured, from flags and the environment; its values
 // are the defaults.
 struct Config {
   Environment environment;
 
-  // The API server.
-  std::string kubeconfig;  // empty: the environment's, else in-cluster
-  std::string context;
-  double kube_api_qps = 0;  // 0: no limit of ours
-  int kube_api_burst = 0;
-  double events_per_second = 50;
+  ApiServerSettings api;
 
   // Jobs.
   bool job_extensions = true;
@@ -44,31 +31,24 @@ struct Config {
   int workers = 20;
   double retries_per_second = 100;  // --wqqps
   absl::Duration report_interval = absl::Seconds(1);
-  std::map<std::string, bool> feature_gates = DefaultGates();
+  FeatureGates gates;
 
   // Leadership.
-  bool leader_election = false;
-  std::string lease_namespace = "koord-queue";
-  std::string lease_name;  // empty: "koord-queue-controllers-" and the extensions, joined by "-"
-  absl::Duration lease_duration = absl::Seconds(15);
-  absl::Duration renew_deadline = absl::Seconds(10);
-  absl::Duration retry_period = absl::Seconds(2);
+  // An empty name stands for the one that Lease gives.
+  LeaseSettings lease{.election = false, .name = "", .ns = "koord-queue"};
   absl::Duration drain_timeout = absl::Seconds(5);  // for writes on their way, at the end
 
-  // Addresses; "0" serves nothing.
+  // Addresses, or kNowhere.
   std::string metrics_address = ":8080";
   std::string health_address = ":8081";
 
-  // Log.
-  int verbosity = 0;
-  std::string log_format = "text";
+  LogSettings log;
 
   // What was accepted but has no effect, one line each.
   std::vector<std::string> warnings;
 
-  static std::map<std::string, bool> DefaultGates();
-  // As the lease wants it; the identity is new with each call.
-  LeaseOptions LeaseOf() const;
+  // With its name: by default "koord-queue-controllers-" and the extensions, joined by "-".
+  LeaseSettings Lease() const;
 };
 
 // Reads the command line. Returns the exit code if the process is to end: 0 after
@@ -78,10 +58,6 @@ std::optional<int> ParseConfig(int argc, const char* const* argv, Config* config
 // The flags, filling `config`; for ParseConfig and tests. `flags.Parse` then gives
 // every error.
 void RegisterFlags(FlagSet* flags, Config* config);
-
-// "host:port" with an optional host (none: all addresses of the machine); IPv6
-// hosts in brackets. "0": nullopt.
-absl::StatusOr<std::optional<HttpServerOptions>> ListenOn(const std::string& address);
 
 }  // namespace kq::controllers
 

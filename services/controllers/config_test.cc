@@ -30,13 +30,14 @@ TEST_CASE("the defaults are those of the original, without a limit of ours on re
   const Config config = Parse({}).config;
   CHECK(config.metrics_address == ":8080");
   CHECK(config.health_address == ":8081");
-  CHECK_FALSE(config.leader_election);
+  CHECK_FALSE(config.lease.election);
   CHECK(config.extensions == std::vector<std::string>{"job"});
   CHECK(config.workers == 20);
   CHECK(config.retries_per_second == 100);
-  CHECK(config.kube_api_qps == 0);
-  CHECK(config.LeaseOf().key == ObjectKey{"koord-queue", "koord-queue-controllers-job"});
-  CHECK(config.LeaseOf().identity.rfind("h_", 0) == 0);
+  CHECK(config.api.qps == 0);
+  CHECK(config.Lease().OptionsFor(config.environment.Name()).key ==
+        ObjectKey{"koord-queue", "koord-queue-controllers-job"});
+  CHECK(config.Lease().OptionsFor(config.environment.Name()).identity.rfind("h_", 0) == 0);
 }
 
 TEST_CASE("flags of the original are understood") {
@@ -46,14 +47,14 @@ TEST_CASE("flags of the original are understood") {
              "--default-requeue-period=1m", "--enable-job-extensions=true",
              "--feature-gates=ElasticQuota=true,QueueUnitConditions=false"});
   CHECK(parsed.errors == "");
-  CHECK(parsed.config.kube_api_qps == 300);
-  CHECK(parsed.config.kube_api_burst == 300);
-  CHECK(parsed.config.leader_election);
-  CHECK(parsed.config.lease_namespace == "ns");
+  CHECK(parsed.config.api.qps == 300);
+  CHECK(parsed.config.api.burst == 300);
+  CHECK(parsed.config.lease.election);
+  CHECK(parsed.config.lease.ns == "ns");
   CHECK(parsed.config.manage_all_jobs);
   CHECK(parsed.config.workers == 5);
   CHECK(parsed.config.retries_per_second == 7);
-  CHECK_FALSE(parsed.config.feature_gates.at("QueueUnitConditions"));
+  CHECK_FALSE(parsed.config.gates.On("QueueUnitConditions"));
   CHECK(parsed.warnings.size() == 3);
 }
 
@@ -66,29 +67,16 @@ TEST_CASE("everything that is wrong is told at once") {
   };
   has_all(Parse({"--workers=0", "--nonsense", "--feature-gates=NoGate=true"}).errors,
           {"workers", "nonsense", "NoGate"});
-  has_all(Parse({"--enabled-extensions=job,tfjob,x,job", "--metrics-bind-address=8080", "--kube-api-qps=5",
+  has_all(Parse({"--enabled-extensions=job,tfjob,x,job", "--metrics-bind-address=8080", "--kube-api-qps=-5",
                  "--enable-job-extensions=false", "--leader-elect", "--lease-duration=5s"})
               .errors,
           {"\"tfjob\" is not supported by this version", "\"x\" is not known", "\"job\" is there twice",
-           "--metrics-bind-address", "--kube-api-burst", "--enable-job-extensions", "lease duration"});
+           "--metrics-bind-address", "--kube-api-qps", "--enable-job-extensions", "lease duration"});
 }
 
 TEST_CASE("gates that need each other") {
   const std::string errors = Parse({"--feature-gates=MaximumExecutionTime=true"}).errors;
   CHECK(errors.find("MaximumExecutionTime=true needs QueueUnitActive=true") != std::string::npos);
-}
-
-TEST_CASE("where to listen") {
-  CHECK(ListenOn(":8080")->value().port == 8080);
-  CHECK(ListenOn(":8080")->value().address == "0.0.0.0");
-  CHECK(ListenOn("127.0.0.1:0")->value().address == "127.0.0.1");
-  CHECK(ListenOn("localhost:1")->value().address == "127.0.0.1");
-  CHECK(ListenOn("[::1]:1")->value().address == "::1");
-  CHECK_FALSE(ListenOn("0")->has_value());
-  for (const char* bad : {"", "8080", ":x", ":70000", ":-1"}) {
-    CAPTURE(bad);
-    CHECK_FALSE(ListenOn(bad).ok());
-  }
 }
 
 }  // namespace kq::controllers

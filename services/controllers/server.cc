@@ -13,13 +13,14 @@
 #include "libs/common/mutex.h"
 #include "libs/common/process_metrics.h"
 #include "libs/common/status_macros.h"
-#include "libs/common/version.h"
+#include "libs/http/health.h"
 #include "libs/http/http_server.h"
+#include "libs/http/listen_address.h"
 #include "libs/http/router.h"
 #include "libs/kube/events.h"
-#include "libs/kube/http_kube_api.h"
-#include "libs/kube/kubeconfig.h"
 #include "libs/kube/lease.h"
+#include "libs/process/api_clients.h"
+#include "libs/process/serving.h"
 #include "services/controllers/adapters/batch_job.h"
 #include "services/controllers/controller_metrics.h"
 #include "services/controllers/job_controller.h"
@@ -37,21 +38,12 @@ std::unique_ptr<JobAdapter> NewAdapter(const std::string& extension) {
   return nullptr;
 }
 
-absl::StatusOr<KubeConnection> ConnectionOf(const Config& config) {
-  if (!config.kubeconfig.empty()) return LoadKubeconfig(config.kubeconfig, config.context);
-  if (config.environment.service_host.empty()) {
-    return absl::InvalidArgumentError("no API server: give --kubeconfig, set KUBECONFIG, or run in a pod");
-  }
-  return InClusterConnection(config.environment.service_host, config.environment.service_port);
-}
-
-HttpResponse TextAnswer(int code, std::string body) {
-  HttpResponse response;
-  response.code = code;
-  response.headers.Add("Content-Type", "text/plain; charset=utf-8");
-  response.headers.Add("X-Content-Type-Options", "nosniff");
-  response.body = std::move(body);
-  return response;
+// Null if the address says nowhere.
+absl::StatusOr<std::unique_ptr<HttpServer>> ServeAt(const std::string& address, std::vector<Route> routes) {
+  if (address == kNowhere) return nullptr;
+  KQ_ASSIGN_OR_RETURN(const HttpServerOptions options, ListenOn(address));
+  KQ_ASSIGN_OR_RETURN(const Router router, Router::Build(std::move(routes)));
+  return StartHttpServer(options, router);
 }
 
 // The parts, declared in the order in which they depend on each other, so that
@@ -88,7 +80,7 @@ class WiredServer : public Server {
   // False once Stop was called.
   bool Wait(absl::Duration duration);
   bool MayWrite() const { return lease_ == nullptr || lease_->MayWrite(); }
-  HttpResponse Readyz(bool verbose) const;
+  HealthState LeaseState() const;
 
   const Config config_;
   const Surroundings surroundings_;
@@ -96,12 +88,13 @@ class WiredServer : public Server {
 
   MetricRegistry registry_;
   ControllerMetrics metrics_{&registry_};
-  std::unique_ptr<KubeApi> own_api_, own_lease_api_;
+  ApiClients own_clients_;
   KubeApi* api_;
   KubeApi* lease_api_;
   std::unique_ptr<Lease> lease_;  // null without election
   std::unique_ptr<EventRecorder> events_;
   std::vector<std::unique_ptr<JobController>> controllers_;
+  Health health_;
   std::unique_ptr<HttpServer> metrics_http_, health_http_;
 
   std::atomic<bool> works_{false};
@@ -116,7 +109,9 @@ class WiredServer : public Server {
 absl::Status WiredServer::Begin() {
   KQ_RETURN_IF_ERROR(MakeApi());
   MakeEvents();
-  if (config_.leader_election) lease_ = std::make_unique<Lease>(config_.LeaseOf(), lease_api_, clock_);
+  if (config_.lease.election) {
+    lease_ = std::make_unique<Lease>(config_.Lease().OptionsFor(config_.environment.Name()), lease_api_, clock_);
+  }
   KQ_RETURN_IF_ERROR(MakeControllers());
   KQ_RETURN_IF_ERROR(Serve());
   RunThreads();
@@ -125,33 +120,24 @@ absl::Status WiredServer::Begin() {
 
 absl::Status WiredServer::MakeApi() {
   if (api_ != nullptr) return absl::OkStatus();
-  KQ_ASSIGN_OR_RETURN(const KubeConnection connection, ConnectionOf(config_));
-  HttpKubeApiOptions options;
-  options.user_agent = absl::StrCat("koord-queue-controllers/", kVersion);
+  ApiClientsOptions options;
+  options.program = "koord-queue-controllers";
   options.connections = config_.workers + 16;
-  options.qps = config_.kube_api_qps;
-  options.burst = config_.kube_api_burst;
+  options.renew_deadline = config_.lease.renew_deadline;
   options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
     metrics_.OnRequest(verb, host, code, took);
   };
-  KQ_ASSIGN_OR_RETURN(own_api_, NewHttpKubeApi(connection, options));
-  // The lease has a connection of its own: it must not wait behind other
-  // requests, nor longer for an answer than it may for a renewal.
-  options.connections = 1;
-  options.qps = 0;
-  options.timeout = std::max(config_.renew_deadline / 2, absl::Seconds(1));
-  KQ_ASSIGN_OR_RETURN(own_lease_api_, NewHttpKubeApi(connection, options));
-  api_ = own_api_.get();
-  lease_api_ = own_lease_api_.get();
-  KQ_LOG(Info, "API server", {{"server", connection.server}, {"context", connection.context}});
+  KQ_ASSIGN_OR_RETURN(own_clients_, NewApiClients(config_.api, config_.environment, options));
+  api_ = own_clients_.api.get();
+  lease_api_ = own_clients_.lease_api.get();
   return absl::OkStatus();
 }
 
 void WiredServer::MakeEvents() {
   EventOptions events;
   events.component = "koord-queue-controllers";
-  events.host = config_.environment.pod_name.empty() ? config_.environment.host : config_.environment.pod_name;
-  events.per_second = config_.events_per_second;
+  events.host = config_.environment.Name();
+  events.per_second = config_.api.events_per_second;
   events_ = std::make_unique<EventRecorder>(std::move(events), api_, clock_);
 }
 
@@ -165,7 +151,7 @@ absl::Status WiredServer::MakeControllers() {
     options.reconciler.rules.all_jobs = config_.manage_all_jobs;
     options.reconciler.pacing.interval = config_.report_interval;
     options.reconciler.pacing.quiet_interval = 10 * config_.report_interval;
-    options.reconciler.with_conditions = config_.feature_gates.at("QueueUnitConditions");
+    options.reconciler.with_conditions = config_.gates.On("QueueUnitConditions");
     options.reconciler.may_write = [this] { return MayWrite(); };
     options.queue.retries_per_second = config_.retries_per_second;
     options.namespaces = config_.namespaces;
@@ -197,28 +183,10 @@ absl::Status WiredServer::MakeControllers() {
 }
 
 absl::Status WiredServer::Serve() {
-  const auto metrics = [this](const HttpRequest&, const HttpPeer&, const PathCaptures&) {
-    HttpResponse response;
-    response.headers.Add("Content-Type", MetricRegistry::kContentType);
-    response.body = registry_.Text();
-    return response;
-  };
-  const auto alive = [](const HttpRequest&, const HttpPeer&, const PathCaptures&) { return TextAnswer(200, "ok\n"); };
-  const auto ready = [this](const HttpRequest& request, const HttpPeer&, const PathCaptures&) {
-    const auto query = TargetQuery(request.target);
-    return Readyz(std::any_of(query.begin(), query.end(), [](const auto& pair) { return pair.first == "verbose"; }));
-  };
-  KQ_ASSIGN_OR_RETURN(const Router metrics_router, Router::Build({{"GET", "/metrics", metrics}}));
-  KQ_ASSIGN_OR_RETURN(const Router health_router,
-                      Router::Build({{"GET", "/healthz", alive}, {"GET", "/livez", alive}, {"GET", "/readyz", ready}}));
-  KQ_ASSIGN_OR_RETURN(const auto metrics_address, ListenOn(config_.metrics_address));
-  KQ_ASSIGN_OR_RETURN(const auto health_address, ListenOn(config_.health_address));
-  if (metrics_address.has_value()) {
-    KQ_ASSIGN_OR_RETURN(metrics_http_, StartHttpServer(*metrics_address, metrics_router));
-  }
-  if (health_address.has_value()) {
-    KQ_ASSIGN_OR_RETURN(health_http_, StartHttpServer(*health_address, health_router));
-  }
+  health_.AddReady("cluster", [this] { return HealthState{Ready(), ""}; });
+  health_.AddReady("lease", [this] { return LeaseState(); });
+  KQ_ASSIGN_OR_RETURN(metrics_http_, ServeAt(config_.metrics_address, MetricsRoutes(&registry_)));
+  KQ_ASSIGN_OR_RETURN(health_http_, ServeAt(config_.health_address, HealthRoutes(&health_)));
   KQ_LOG(Info, "Serving", {{"metrics_port", metrics_port()}, {"health_port", health_port()}});
   return absl::OkStatus();
 }
@@ -270,29 +238,19 @@ void WiredServer::Control() {
     const absl::Duration rest = lease_->Step();
     if (lease_->role() == Lease::Role::kLost) {
       works_ = false;
-      surroundings_.on_exit(ExitReason::kLeaseLost);
+      surroundings_.on_lease_lost();
       return;
     }
     if (!Wait(rest)) return;
   }
 }
 
-HttpResponse WiredServer::Readyz(bool verbose) const {
-  const absl::Status ready = Ready();
-  std::string text;
-  const auto line = [&text](bool good, absl::string_view name, absl::string_view note) {
-    absl::StrAppend(&text, good ? "[+]" : "[-]", name,
-                    note.empty() ? (good ? " ok" : " failed") : absl::StrCat(" ", note), "\n");
-  };
-  line(ready.ok(), "cluster", ready.ok() ? "" : ready.message());
-  if (lease_ != nullptr) {
-    const std::string holder = lease_->Holder();
-    line(true, "lease", works_ ? "held by this replica" : absl::StrCat("held by ", holder.empty() ? "nobody" : holder));
-    if (!lease_->Health().ok()) line(true, "lease-renewal", lease_->Health().message());
-  }
-  if (!verbose && ready.ok()) return TextAnswer(200, "ok\n");
-  absl::StrAppend(&text, ready.ok() ? "readyz check passed\n" : "readyz check failed\n");
-  return TextAnswer(ready.ok() ? 200 : 503, text);
+HealthState WiredServer::LeaseState() const {
+  if (lease_ == nullptr) return {absl::OkStatus(), "no election"};
+  const std::string holder = lease_->Holder();
+  std::string note = works_ ? "held by this replica" : absl::StrCat("held by ", holder.empty() ? "nobody" : holder);
+  if (!lease_->Health().ok()) absl::StrAppend(&note, "; ", std::string(lease_->Health().message()));
+  return {absl::OkStatus(), note};
 }
 
 void WiredServer::Stop() {

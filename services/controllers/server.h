@@ -9,14 +9,10 @@
 #include "absl/time/time.h"
 #include "libs/common/clock.h"
 #include "libs/kube/kube_api.h"
+#include "libs/process/run.h"
 #include "services/controllers/config.h"
 
 namespace kq::controllers {
-
-// Why a running server wants the process to end.
-enum class ExitReason {
-  kLeaseLost,  // could not renew the lease in time; a start costs a list
-};
 
 // koord-queue-controllers, wired: for each enabled kind of job its watches, work
 // queue and workers; events; metrics and health.
@@ -26,15 +22,15 @@ enum class ExitReason {
 // been listed, with --leader-elect the lease is campaigned for; then jobs are looked
 // at. Start does not wait for any of this. A replica without the lease keeps its
 // watches, so that it can take over at once. Thread-safe.
-class Server {
+class Server : public RunningServer {
  public:
-  // `on_exit` is called at most once, from a thread of the server: the process
+  // `on_lease_lost` is called at most once, from a thread of the server: the process
   // is to call Stop and end.
   struct Surroundings {
     const Clock* clock = &Clock::Real();
     // The API server; null: the one that the configuration names.
     KubeApi* api = nullptr;
-    std::function<void(ExitReason)> on_exit = [](ExitReason) {};
+    std::function<void()> on_lease_lost = [] {};
   };
 
   // Errors are those of the configuration and an address in use. An API server

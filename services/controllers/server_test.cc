@@ -85,7 +85,7 @@ Config Quick() {
 std::unique_ptr<Server> Start(Cluster* cluster, Config config) {
   Server::Surroundings surroundings;
   surroundings.api = &cluster->api;
-  surroundings.on_exit = [cluster](ExitReason) { ++cluster->exits; };
+  surroundings.on_lease_lost = [cluster] { ++cluster->exits; };
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(std::move(config), std::move(surroundings));
   INFO(server.status());
   REQUIRE(server.ok());
@@ -128,7 +128,7 @@ TEST_CASE("the process queues a job, releases it, and says so") {
     CAPTURE(line);
     CHECK(metrics.find(line) != std::string::npos);
   }
-  CHECK(Ask(server->health_port(), "/healthz").body == "ok\n");
+  CHECK(Ask(server->health_port(), "/healthz").body == "ok");
   CHECK(Ask(server->health_port(), "/readyz").code == 200);
   server->Stop();
 }
@@ -152,10 +152,10 @@ TEST_CASE("of two replicas one works, and the other takes over when it stops") {
   Cluster cluster;
   cluster.AddCrds();
   Config config = Quick();
-  config.leader_election = true;
-  config.lease_duration = absl::Seconds(3);
-  config.renew_deadline = absl::Seconds(2);
-  config.retry_period = absl::Milliseconds(100);
+  config.lease.election = true;
+  config.lease.duration = absl::Seconds(3);
+  config.lease.renew_deadline = absl::Seconds(2);
+  config.lease.retry_period = absl::Milliseconds(100);
   auto first = Start(&cluster, config);
   REQUIRE(Comes([&] { return first->Works(); }));
   auto second = Start(&cluster, config);
@@ -176,10 +176,10 @@ TEST_CASE("a replica that cannot renew its lease ends") {
   Cluster cluster;
   cluster.AddCrds();
   Config config = Quick();
-  config.leader_election = true;
-  config.lease_duration = absl::Milliseconds(900);
-  config.renew_deadline = absl::Milliseconds(500);
-  config.retry_period = absl::Milliseconds(50);
+  config.lease.election = true;
+  config.lease.duration = absl::Milliseconds(900);
+  config.lease.renew_deadline = absl::Milliseconds(500);
+  config.lease.retry_period = absl::Milliseconds(50);
   auto server = Start(&cluster, config);
   REQUIRE(Comes([&] { return server->Works(); }));
   cluster.api.set_faults([](const FakeCall& call) {

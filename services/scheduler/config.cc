@@ -1,37 +1,21 @@
 #include "services/scheduler/config.h"
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "libs/common/json.h"
+#include "libs/common/mistakes.h"
 #include "libs/common/status_macros.h"
 #include "libs/common/time_format.h"
 #include "libs/common/version.h"
 #include "libs/common/yaml.h"
+#include "libs/http/listen_address.h"
 
 namespace kq::scheduler {
 namespace {
-
-// Gathers mistakes, so that all are told at once.
-class Mistakes {
- public:
-  void Add(absl::string_view mistake) { mistakes_.emplace_back(mistake); }
-  void Add(const absl::Status& status) {
-    if (!status.ok()) Add(status.message());
-  }
-  absl::Status Sum() const {
-    return mistakes_.empty() ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrJoin(mistakes_, "\n"));
-  }
-
- private:
-  std::vector<std::string> mistakes_;
-};
 
 std::string KeyText(const JsonObject::value_type& entry) { return std::string(entry.key()); }
 
@@ -87,32 +71,14 @@ void ReadReclaimProtectTime(const JsonObject& root, Config* config, Mistakes* mi
   }
 }
 
-absl::Status CheckGates(const Config& config) {
-  Mistakes mistakes;
-  const auto needs = [&](const char* gate, const char* needed) {
-    if (config.Gate(gate) && !config.Gate(needed)) {
-      mistakes.Add(absl::StrCat("--feature-gates: ", gate, "=true needs ", needed, "=true"));
-    }
-  };
-  needs("MaximumExecutionTime", "QueueUnitActive");
-  needs("MaximumExecutionTime", "QueueUnitConditions");
-  needs("QueueUnitRequeueState", "QueueUnitConditions");
-  return mistakes.Sum();
-}
-
 absl::Status CheckLimits(const Config& config) {
   Mistakes mistakes;
   mistakes.Add(WithContext(MakePolicies(DefaultPlugins(), config.core.oversell).status(), "--oversellrate"));
-  if (config.kube_api_qps < 0) mistakes.Add("--kube-api-qps: must not be negative");
   if (!(config.core.message_refreshes_per_second > 0))
     mistakes.Add("--message-refreshes-per-second: must be more than 0");
   if (config.core.message_refresh_interval < absl::ZeroDuration())
     mistakes.Add("--message-refresh-interval: must not be negative");
   if (config.advisory_writes_per_second < 0) mistakes.Add("--advisory-writes-per-second: must not be negative");
-  if (!(config.events_per_second > 0)) mistakes.Add("--events-per-second: must be more than 0");
-  if (config.log_format != "text" && config.log_format != "json") {
-    mistakes.Add("--logging-format: must be text or json");
-  }
   return mistakes.Sum();
 }
 
@@ -144,7 +110,7 @@ void RegisterDecisionFlags(FlagSet* flags, Config* config) {
                   "A message whose reason is right gets new numbers at most so often per unit. 0: never.");
   flags->Double("message-refreshes-per-second", &config->core.message_refreshes_per_second,
                 "So many messages of all units get new numbers per second at most.");
-  flags->BoolMap("feature-gates", &config->feature_gates, "Switches for features, as A=true,B=false.");
+  config->gates.Register(flags);
   flags->String("decision-log-dir", &config->decision_log_dir,
                 "Folder for the log of events and decisions, which replay can compute again. Empty: no log.");
   flags->Int("decision-log-max-bytes", &config->decision_log_max_bytes, "Size at which a new file of it is begun.",
@@ -157,29 +123,17 @@ void RegisterDecisionFlags(FlagSet* flags, Config* config) {
 }
 
 void RegisterClusterFlags(FlagSet* flags, Config* config) {
-  flags->Section("API server");
-  flags->String("kubeconfig", &config->kubeconfig,
-                "Kubeconfig file. Empty: the environment's KUBECONFIG, else the pod's service account.");
-  flags->String("context", &config->context, "Context of the kubeconfig. Empty: its current one.");
-  flags->Double("kube-api-qps", &config->kube_api_qps,
-                "Requests per second at most. 0: no limit here; the API server's own priority and fairness rule.");
-  flags->Int("kube-api-burst", &config->kube_api_burst, "Requests at once above that rate. 0: as many as in a second.",
-             {0, 1'000'000});
-  flags->Alias("qps", "kube-api-qps");
-  flags->Alias("burst", "kube-api-burst");
+  config->api.Register(flags);
   flags->Int("write-concurrency", &config->write_concurrency, "Status writes on their way at once.", {1, 256});
   flags->Double("advisory-writes-per-second", &config->advisory_writes_per_second,
                 "Writes that tell why units wait, per second in all. 0: no limit.");
-  flags->Double("events-per-second", &config->events_per_second, "Kubernetes Events written per second.");
 
   flags->Section("Leadership");
-  flags->Bool("leaderElection", &config->leader_election, "Admit jobs only while this replica holds the lease.");
+  flags->Bool("leaderElection", &config->lease.election, "Admit jobs only while this replica holds the lease.");
   flags->Alias("leader-elect", "leaderElection");
-  flags->String("lease-name", &config->lease_name, "Name of the Lease.");
-  flags->String("lease-namespace", &config->lease_namespace, "Namespace of the Lease.");
-  flags->Duration("lease-duration", &config->lease_duration, "How long others wait for a holder that does not renew.");
-  flags->Duration("renew-deadline", &config->renew_deadline, "A holder that could not renew for so long gives up.");
-  flags->Duration("retry-period", &config->retry_period, "Time between attempts to take or renew the lease.");
+  flags->String("lease-name", &config->lease.name, "Name of the Lease.");
+  flags->String("lease-namespace", &config->lease.ns, "Namespace of the Lease.");
+  config->lease.RegisterTimes(flags);
   flags->Duration("drain-timeout", &config->drain_timeout, "When told to stop, wait so long for writes on their way.");
 }
 
@@ -194,10 +148,6 @@ void RegisterServingFlags(FlagSet* flags, Config* config) {
   flags->String("grpc-tls-cert-file", &config->grpc.certificate_file, "Certificate of that address.");
   flags->String("grpc-tls-key-file", &config->grpc.key_file, "Its key.");
   flags->String("grpc-client-ca-file", &config->grpc.client_ca_file, "Authority of the clients' certificates.");
-
-  flags->Section("Log");
-  flags->Verbosity(&config->verbosity);
-  flags->String("logging-format", &config->log_format, "text or json.");
 }
 
 // Flags of the original that have nothing to act on here. Manifests that set
@@ -215,32 +165,9 @@ void RegisterIgnoredFlags(FlagSet* flags) {
   flags->IgnoredSwitch("strictDequeueMode", "the mode that checks with the scheduler is not supported by this version");
   flags->Ignored("queue-list", "the mode that checks with the scheduler is not supported by this version");
   flags->Ignored("default-queue-policy", "it had no effect in the original either; label the ElasticQuota instead");
-  for (const char* name : {"logtostderr", "alsologtostderr", "skip_headers", "add_dir_header", "one_output"}) {
-    flags->IgnoredSwitch(name, "logs go to stderr");
-  }
-  for (const char* name :
-       {"vmodule", "log_dir", "log_file", "log_file_max_size", "stderrthreshold", "log_backtrace_at"}) {
-    flags->Ignored(name, "logs go to stderr, with one verbosity for all");
-  }
 }
 
 }  // namespace
-
-std::map<std::string, bool> Config::DefaultGates() {
-  return {{"ElasticQuota", true},
-          {"ElasticQuotaTreeBuildQueueForQuota", true},
-          {"ElasticQuotaTreeCheckAvailableQuota", false},
-          {"ElasticQuotaTreeDecoupledQueue", true},
-          {"MaximumExecutionTime", false},
-          {"QueueUnitActive", false},
-          {"QueueUnitConditions", true},
-          {"QueueUnitRequeueState", false}};
-}
-
-LeaseOptions Config::LeaseOf() const {
-  const std::string& host = environment.pod_name.empty() ? environment.host : environment.pod_name;
-  return {{lease_namespace, lease_name}, NewLeaseIdentity(host), lease_duration, renew_deadline, retry_period};
-}
 
 absl::Status ApplyConfigFile(absl::string_view text, Config* config) {
   KQ_ASSIGN_OR_RETURN(const Json root, ParseYaml(text));
@@ -264,31 +191,18 @@ absl::Status ApplyConfigFile(absl::string_view text, Config* config) {
   return mistakes.Sum();
 }
 
-absl::StatusOr<HttpServerOptions> ListenOn(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  HttpServerOptions options;
-  if (colon == std::string::npos || !absl::SimpleAtoi(address.substr(colon + 1), &options.port) || options.port < 0 ||
-      options.port > 65535) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", address, "\" is not HOST:PORT"));
-  }
-  std::string host = address.substr(0, colon);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  options.address = host.empty() ? "0.0.0.0" : host == "localhost" ? "127.0.0.1" : host;
-  return options;
-}
-
 void RegisterFlags(FlagSet* flags, Config* config) {
   RegisterDecisionFlags(flags, config);
   RegisterClusterFlags(flags, config);
   RegisterServingFlags(flags, config);
+  config->log.Register(flags);
   RegisterIgnoredFlags(flags);
   flags->Check([config] { return CheckLimits(*config); });
-  flags->Check([config] { return CheckGates(*config); });
+  flags->Check([config] { return config->api.Check(); });
+  flags->Check([config] { return config->gates.Check(); });
   flags->Check([config] { return CheckAddresses(*config); });
-  flags->Check([config] {
-    LeaseOptions lease = config->LeaseOf();
-    return config->leader_election ? ValidateLeaseOptions(lease) : absl::OkStatus();
-  });
+  flags->Check([config] { return config->lease.Check(); });
+  flags->Check([config] { return config->log.Check(); });
   flags->Check([config] { return ReadConfigFile(config); });
 }
 
@@ -297,10 +211,6 @@ std::optional<int> ParseConfig(int argc, const char* const* argv, Config* config
   RegisterFlags(&flags, config);
   if (const std::optional<int> code = flags.ParseOrExitCode(argc, argv)) return code;
   config->warnings.insert(config->warnings.begin(), flags.warnings().begin(), flags.warnings().end());
-  if (config->kube_api_qps > 0 && config->kube_api_burst == 0) {
-    config->kube_api_burst = std::max(1, static_cast<int>(config->kube_api_qps));
-  }
-  if (config->kubeconfig.empty()) config->kubeconfig = config->environment.kubeconfig;
   return std::nullopt;
 }
 

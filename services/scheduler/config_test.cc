@@ -31,15 +31,15 @@ TEST_CASE("the defaults are those of the contract, and valid") {
   CHECK(Parse({}, &config).empty());
   CHECK(config.metrics_address == ":10259");
   CHECK(config.grpc.address == "127.0.0.1:10260");
-  CHECK(config.lease_namespace + "/" + config.lease_name == "default/example-lease");
-  CHECK(config.LeaseOf().duration == absl::Seconds(15));
-  CHECK(config.LeaseOf().renew_deadline == absl::Seconds(10));
-  CHECK(config.LeaseOf().retry_period == absl::Seconds(2));
-  CHECK(config.leader_election);
-  CHECK(config.kube_api_qps == 0);
+  CHECK(config.lease.ns + "/" + config.lease.name == "default/example-lease");
+  CHECK(config.lease.OptionsFor(config.environment.Name()).duration == absl::Seconds(15));
+  CHECK(config.lease.OptionsFor(config.environment.Name()).renew_deadline == absl::Seconds(10));
+  CHECK(config.lease.OptionsFor(config.environment.Name()).retry_period == absl::Seconds(2));
+  CHECK(config.lease.election);
+  CHECK(config.api.qps == 0);
   CHECK(config.core.plugins == DefaultPlugins());
-  CHECK(config.Gate("QueueUnitConditions"));
-  CHECK_FALSE(config.Gate("QueueUnitActive"));
+  CHECK(config.gates.On("QueueUnitConditions"));
+  CHECK_FALSE(config.gates.On("QueueUnitActive"));
   CHECK(config.warnings.empty());
 }
 
@@ -50,11 +50,11 @@ TEST_CASE("the flags of the original's chart are understood, and what has no eff
              "--strictDequeueMode=false", "--podInitialBackoffSeconds=1", "--feature-gates=QueueUnitConditions=false"},
             &config)
           .empty());
-  CHECK(config.verbosity == 4);
+  CHECK(config.log.verbosity == 4);
   CHECK(config.core.oversell == 1.5);
-  CHECK(config.kube_api_qps == 50);
-  CHECK(config.kube_api_burst == 60);
-  CHECK_FALSE(config.Gate("QueueUnitConditions"));
+  CHECK(config.api.qps == 50);
+  CHECK(config.api.burst == 60);
+  CHECK_FALSE(config.gates.On("QueueUnitConditions"));
   CHECK(config.warnings.size() == 3);
 }
 
@@ -150,33 +150,14 @@ TEST_CASE("the file that --config names is read with the flags") {
   CHECK_THAT(Parse({"--config=" + path}, &missing), Catch::Contains("cannot read"));
 }
 
-TEST_CASE("addresses") {
-  struct Case {
-    const char* text;
-    const char* host;
-    int port;
-  };
-  const auto c = GENERATE(values<Case>({{":10259", "0.0.0.0", 10259},
-                                        {"127.0.0.1:0", "127.0.0.1", 0},
-                                        {"localhost:80", "127.0.0.1", 80},
-                                        {"[::1]:443", "::1", 443}}));
-  const absl::StatusOr<HttpServerOptions> options = ListenOn(c.text);
-  REQUIRE(options.ok());
-  CHECK(options->address == c.host);
-  CHECK(options->port == c.port);
-  for (const char* wrong : {"", "10259", "host:", "host:x", "host:70000", "host:-1"}) {
-    CAPTURE(wrong);
-    CHECK_FALSE(ListenOn(wrong).ok());
-  }
-}
-
 TEST_CASE("the identity names the pod, or else the host, and is new each time") {
   Config config;
   config.environment.host = "machine";
-  CHECK_THAT(config.LeaseOf().identity, Catch::StartsWith("machine_"));
+  CHECK_THAT(config.lease.OptionsFor(config.environment.Name()).identity, Catch::StartsWith("machine_"));
   config.environment.pod_name = "koord-queue-0";
-  CHECK_THAT(config.LeaseOf().identity, Catch::StartsWith("koord-queue-0_"));
-  CHECK(config.LeaseOf().identity != config.LeaseOf().identity);
+  CHECK_THAT(config.lease.OptionsFor(config.environment.Name()).identity, Catch::StartsWith("koord-queue-0_"));
+  CHECK(config.lease.OptionsFor(config.environment.Name()).identity !=
+        config.lease.OptionsFor(config.environment.Name()).identity);
 }
 
 }  // namespace

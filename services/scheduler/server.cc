@@ -14,13 +14,15 @@
 #include "libs/common/process_metrics.h"
 #include "libs/common/status_macros.h"
 #include "libs/common/version.h"
+#include "libs/http/health.h"
 #include "libs/http/http_server.h"
+#include "libs/http/listen_address.h"
 #include "libs/http/router.h"
 #include "libs/kube/events.h"
-#include "libs/kube/http_kube_api.h"
-#include "libs/kube/kubeconfig.h"
 #include "libs/kube/lease.h"
 #include "libs/kube/write_queue.h"
+#include "libs/process/api_clients.h"
+#include "libs/process/serving.h"
 #include "services/scheduler/core_settings.h"
 #include "services/scheduler/rpc/grpc_server.h"
 #include "services/scheduler/rpc/snapshot_service.h"
@@ -28,7 +30,6 @@
 #include "services/scheduler/runtime/decision_log.h"
 #include "services/scheduler/runtime/decision_ring.h"
 #include "services/scheduler/runtime/event_mailbox.h"
-#include "services/scheduler/runtime/health.h"
 #include "services/scheduler/runtime/leader_label.h"
 #include "services/scheduler/runtime/leadership.h"
 #include "services/scheduler/runtime/process_parts_metrics.h"
@@ -63,14 +64,6 @@ class RingSource : public DecisionSource {
  private:
   const DecisionRing* const ring_;
 };
-
-absl::StatusOr<KubeConnection> ConnectionOf(const Config& config) {
-  if (!config.kubeconfig.empty()) return LoadKubeconfig(config.kubeconfig, config.context);
-  if (config.environment.service_host.empty()) {
-    return absl::InvalidArgumentError("no API server: give --kubeconfig, set KUBECONFIG, or run in a pod");
-  }
-  return InClusterConnection(config.environment.service_host, config.environment.service_port);
-}
 
 // The parts, declared in the order in which they depend on each other, so that
 // none is destroyed before those that use it.
@@ -119,7 +112,7 @@ class WiredServer : public Server {
   SchedulerMetrics metrics_{&registry_, &publisher_, [this] { return Leads(); }};
   EventMailbox mailbox_{kMailboxLimit};
 
-  std::unique_ptr<KubeApi> own_api_, own_lease_api_;
+  ApiClients own_clients_;
   KubeApi* api_;
   KubeApi* lease_api_;
   std::unique_ptr<ClusterWatch> watch_;
@@ -164,25 +157,16 @@ absl::Status WiredServer::Begin() {
 
 absl::Status WiredServer::MakeApi() {
   if (api_ != nullptr) return absl::OkStatus();
-  KQ_ASSIGN_OR_RETURN(const KubeConnection connection, ConnectionOf(config_));
-  HttpKubeApiOptions options;
-  options.user_agent = absl::StrCat("koord-queue/", kVersion);
+  ApiClientsOptions options;
+  options.program = "koord-queue";
   options.connections = config_.write_concurrency + 16;
-  options.qps = config_.kube_api_qps;
-  options.burst = config_.kube_api_burst;
+  options.renew_deadline = config_.lease.renew_deadline;
   options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
     metrics_.OnRequest(verb, host, code, took);
   };
-  KQ_ASSIGN_OR_RETURN(own_api_, NewHttpKubeApi(connection, options));
-  // The lease has a connection of its own: it must not wait behind other
-  // requests, nor longer for an answer than it may for a renewal.
-  options.connections = 1;
-  options.qps = 0;
-  options.timeout = std::max(config_.renew_deadline / 2, absl::Seconds(1));
-  KQ_ASSIGN_OR_RETURN(own_lease_api_, NewHttpKubeApi(connection, options));
-  api_ = own_api_.get();
-  lease_api_ = own_lease_api_.get();
-  KQ_LOG(Info, "API server", {{"server", connection.server}, {"context", connection.context}});
+  KQ_ASSIGN_OR_RETURN(own_clients_, NewApiClients(config_.api, config_.environment, options));
+  api_ = own_clients_.api.get();
+  lease_api_ = own_clients_.lease_api.get();
   return absl::OkStatus();
 }
 
@@ -202,14 +186,16 @@ absl::Status WiredServer::MakeDecisionLog() {
 
 void WiredServer::MakeWatchAndLease() {
   watch_ = std::make_unique<ClusterWatch>(ClusterWatchOptions(), api_, &mailbox_, clock_);
-  if (config_.leader_election) lease_ = std::make_unique<Lease>(config_.LeaseOf(), lease_api_, clock_);
+  if (config_.lease.election) {
+    lease_ = std::make_unique<Lease>(config_.lease.OptionsFor(config_.environment.Name()), lease_api_, clock_);
+  }
   LeadershipParts parts;
   parts.lease = lease_.get();
   parts.mailbox = &mailbox_;
   parts.clock = clock_;
   parts.synced = [this] { return ClusterSynced(); };
   parts.on_taken = [this] { TookLeadership(); };
-  parts.on_lost = [this] { surroundings_.on_exit(ExitReason::kLeaseLost); };
+  parts.on_lost = [this] { surroundings_.on_lease_lost(); };
   leadership_ = std::make_unique<Leadership>(std::move(parts));
 }
 
@@ -222,8 +208,8 @@ void WiredServer::MakeWriters() {
   const Environment& environment = config_.environment;
   EventOptions events;
   events.component = "koord-queue-controller";  // the name that the original's events carry
-  events.host = environment.pod_name.empty() ? environment.host : environment.pod_name;
-  events.per_second = config_.events_per_second;
+  events.host = environment.Name();
+  events.per_second = config_.api.events_per_second;
   events_ = std::make_unique<EventRecorder>(std::move(events), api_, clock_);
   StatusWriterParts parts;
   parts.writes = writes_.get();
@@ -232,7 +218,7 @@ void WiredServer::MakeWriters() {
   parts.mailbox = &mailbox_;
   parts.clock = clock_;
   parts.may_write = [this] { return leadership_->MayWrite(); };
-  parts.with_conditions = config_.Gate("QueueUnitConditions");
+  parts.with_conditions = config_.gates.On("QueueUnitConditions");
   parts.on_admitted = [this](const QueueUnit& unit, absl::Time now) { metrics_.OnAdmitted(unit, now); };
   writer_ = std::make_unique<StatusWriter>(std::move(parts));
   label_ = std::make_unique<LeaderLabel>(LeaderLabelOptions{environment.pod_namespace, environment.pod_name, {}}, api_,
@@ -297,19 +283,9 @@ absl::Status WiredServer::Serve() {
   KQ_ASSIGN_OR_RETURN(HttpServerOptions http, ListenOn(config_.metrics_address));
   http.certificate_file = config_.tls_certificate_file;
   http.key_file = config_.tls_key_file;
-  const auto health = [this](const HttpRequest& request, const HttpPeer&, const PathCaptures&) {
-    return health_.Answer(request.target).value_or(TextResponse(404));
-  };
-  const auto metrics = [this](const HttpRequest&, const HttpPeer&, const PathCaptures&) {
-    HttpResponse response;
-    response.headers.Add("Content-Type", MetricRegistry::kContentType);
-    response.body = registry_.Text();
-    return response;
-  };
-  KQ_ASSIGN_OR_RETURN(const Router router, Router::Build({{"GET", "/metrics", metrics},
-                                                          {"GET", "/healthz", health},
-                                                          {"GET", "/livez", health},
-                                                          {"GET", "/readyz", health}}));
+  std::vector<Route> routes = MetricsRoutes(&registry_);
+  for (Route& route : HealthRoutes(&health_)) routes.push_back(std::move(route));
+  KQ_ASSIGN_OR_RETURN(const Router router, Router::Build(std::move(routes)));
   KQ_ASSIGN_OR_RETURN(http_, StartHttpServer(http, router));
   KQ_LOG(Info, "Serving",
          {{"metrics", absl::StrCat(http.address, ":", http_->port())},

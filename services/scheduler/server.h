@@ -9,14 +9,10 @@
 #include "absl/time/time.h"
 #include "libs/common/clock.h"
 #include "libs/kube/kube_api.h"
+#include "libs/process/run.h"
 #include "services/scheduler/config.h"
 
 namespace kq::scheduler {
-
-// Why a running server wants the process to end.
-enum class ExitReason {
-  kLeaseLost,  // could not renew the lease in time; a start costs a list
-};
 
 // koord-queue, wired: the API server's news go through the mailbox to the core,
 // its decisions through the write queue back, its pictures to gRPC and metrics.
@@ -25,15 +21,15 @@ enum class ExitReason {
 // waiting for an API server and CRDs that are not there yet; once every kind has
 // been listed the lease is campaigned for; with the lease the first cycle runs.
 // Start does not wait for any of this. Thread-safe.
-class Server {
+class Server : public RunningServer {
  public:
-  // `on_exit` is called at most once, from a thread of the server: the process
+  // `on_lease_lost` is called at most once, from a thread of the server: the process
   // is to call Stop and end.
   struct Surroundings {
     const Clock* clock = &Clock::Real();
     // The API server; null: the one that the configuration names.
     KubeApi* api = nullptr;
-    std::function<void(ExitReason)> on_exit = [](ExitReason) {};
+    std::function<void()> on_lease_lost = [] {};
   };
 
   // Errors are those of the configuration, an address in use, a folder that cannot

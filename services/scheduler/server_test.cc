@@ -47,16 +47,16 @@ struct Cluster {
     config.environment.pod_name = pod;
     config.environment.pod_namespace = "kq";
     config.write_concurrency = 2;
-    config.lease_duration = absl::Seconds(2);
-    config.renew_deadline = absl::Seconds(1);
-    config.retry_period = absl::Milliseconds(100);
+    config.lease.duration = absl::Seconds(2);
+    config.lease.renew_deadline = absl::Seconds(1);
+    config.lease.retry_period = absl::Milliseconds(100);
     config.check_invariants = true;
     return config;
   }
   std::unique_ptr<Server> Start(const Config& config) {
     Server::Surroundings surroundings;
     surroundings.api = &api;
-    surroundings.on_exit = [this](ExitReason) { ++exits; };
+    surroundings.on_lease_lost = [this] { ++exits; };
     auto server = Server::Start(config, std::move(surroundings));
     REQUIRE(server.ok());
     return *std::move(server);

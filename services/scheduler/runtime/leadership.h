@@ -10,7 +10,7 @@
 #include "libs/common/mutex.h"
 #include "libs/kube/lease.h"
 #include "services/scheduler/runtime/event_mailbox.h"
-#include "services/scheduler/runtime/health.h"
+#include "libs/http/health.h"
 
 namespace kq::scheduler {
 

@@ -1,11 +1,11 @@
-#include "services/scheduler/runtime/health.h"
+#include "libs/http/health.h"
 
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-namespace kq::scheduler {
+namespace kq {
 
 std::optional<HttpResponse> Health::Answer(absl::string_view target) const {
   const absl::string_view path = TargetPath(target);
@@ -54,4 +54,4 @@ absl::Status Health::Ready() const {
   return absl::OkStatus();
 }
 
-}  // namespace kq::scheduler
+}  // namespace kq

@@ -1,8 +1,8 @@
-#include "services/scheduler/runtime/health.h"
+#include "libs/http/health.h"
 
 #include <catch2/catch.hpp>
 
-namespace kq::scheduler {
+namespace kq {
 namespace {
 
 struct World {
@@ -66,4 +66,4 @@ TEST_CASE("other paths are not for it") {
 }
 
 }  // namespace
-}  // namespace kq::scheduler
+}  // namespace kq

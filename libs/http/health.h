@@ -1,5 +1,5 @@
-#ifndef SERVICES_SCHEDULER_RUNTIME_HEALTH_H_
-#define SERVICES_SCHEDULER_RUNTIME_HEALTH_H_
+#ifndef LIBS_HTTP_HEALTH_H_
+#define LIBS_HTTP_HEALTH_H_
 
 #include <functional>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "libs/http/http.h"
 
-namespace kq::scheduler {
+namespace kq {
 
 // What a check found.
 struct HealthState {
@@ -52,6 +52,6 @@ class Health {
   std::vector<Named> ready_;
 };
 
-}  // namespace kq::scheduler
+}  // namespace kq
 
-#endif  // SERVICES_SCHEDULER_RUNTIME_HEALTH_H_
+#endif  // LIBS_HTTP_HEALTH_H_
