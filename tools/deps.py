@@ -31,6 +31,8 @@ NEVER = [
     ("//libs/http/...", ["//libs/api/...", "//libs/kube/...", "//proto/...", *EVERY_SERVICE], []),
     ("//libs/kube/...", ["//libs/api/...", "//proto/...", *EVERY_SERVICE], ["//libs/api:object_key"]),
     ("//libs/process/...", ["//libs/api/...", "//proto/...", *EVERY_SERVICE], ["//libs/api:object_key"]),
+    ("//libs/scheduler_client/...",
+     ["//libs/api/...", "//libs/http/...", "//libs/kube/...", "//libs/process/...", "//cli/...", *EVERY_SERVICE], []),
     ("//services/scheduler/core/...",
      ["//libs/common:clock", "//libs/common:mutex", "//libs/common:mailbox", "//libs/common:log",
       "//libs/common:metrics", "//libs/common:json", "//libs/common:yaml", "//libs/common:grpc_status",
