@@ -30,6 +30,7 @@ NEVER = [
     ("//libs/api:types", ["//libs/common:json"], []),
     ("//libs/http/...", ["//libs/api/...", "//libs/kube/...", "//proto/...", *EVERY_SERVICE], []),
     ("//libs/kube/...", ["//libs/api/...", "//proto/...", *EVERY_SERVICE], ["//libs/api:object_key"]),
+    ("//libs/pki/...", ["//libs/api/...", "//libs/http/...", "//libs/kube/...", "//proto/...", *EVERY_SERVICE], []),
     ("//libs/process/...", ["//libs/api/...", "//proto/...", *EVERY_SERVICE], ["//libs/api:object_key"]),
     ("//libs/scheduler_client/...",
      ["//libs/api/...", "//libs/http/...", "//libs/kube/...", "//libs/process/...", "//cli/...", *EVERY_SERVICE], []),

@@ -1,0 +1,54 @@
+#include "services/visibility/unit_query.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "libs/common/status_macros.h"
+#include "libs/http/http.h"
+
+namespace kq::visibility {
+namespace {
+
+// What is quoted of a bad value.
+constexpr size_t kShownBytes = 64;
+
+constexpr std::array<absl::string_view, 11> kPhases = {"Enqueued",    "Reserved",       "Dequeued",   "Running",
+                                                       "Succeed",     "Failed",         "SchedReady", "SchedSucceed",
+                                                       "SchedFailed", "TimeoutBackoff", "Preempted"};
+
+absl::StatusOr<int64_t> NumberOf(absl::string_view name, absl::string_view text) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(text, &number)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": \"", text.substr(0, kShownBytes), "\" is not a whole number that fits into 64 bits"));
+  }
+  if (number < 0) return absl::InvalidArgumentError(absl::StrCat(name, ": must not be negative"));
+  return number;
+}
+
+}  // namespace
+
+absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target) {
+  UnitQuery query;
+  for (const auto& [name, value] : TargetQuery(target)) {
+    if (name == "offset") {
+      KQ_ASSIGN_OR_RETURN(query.offset, NumberOf(name, value));
+    } else if (name == "limit") {
+      KQ_ASSIGN_OR_RETURN(query.limit, NumberOf(name, value));
+    } else if (name == "queue") {
+      query.queue = value;
+    } else if (name == "phase") {
+      query.phase = value;
+    }
+  }
+  if (!query.phase.empty() && std::find(kPhases.begin(), kPhases.end(), query.phase) == kPhases.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("phase: \"", query.phase.substr(0, kShownBytes), "\" is not one of ",
+                                                   absl::StrJoin(kPhases, ", ")));
+  }
+  return query;
+}
+
+}  // namespace kq::visibility
