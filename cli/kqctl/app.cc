@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/kqctl/client.h"
 #include "cli/kqctl/commands.h"
 #include "cli/kqctl/options.h"
 #include "cli/kqctl/table.h"
 #include "libs/common/version.h"
+#include "libs/scheduler_client/client.h"
 
 namespace kq::kqctl {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/kqctl/client.h"
 #include "cli/kqctl/completion.h"
 #include "cli/kqctl/printing.h"
 #include "cli/kqctl/quota_tree.h"
@@ -14,6 +13,8 @@
 #include "libs/common/status_macros.h"
 #include "libs/common/version.h"
 #include "libs/common/yaml.h"
+#include "libs/scheduler_client/client.h"
+#include "libs/scheduler_client/connection_options.h"
 
 namespace kq::kqctl {
 namespace {
@@ -34,10 +35,10 @@ absl::Status PrintMachine(const google::protobuf::Message& message, Output outpu
 // Calls `show` now and after each change, also across the change of a leader, until
 // no leader is found within the timeout.
 absl::Status ShowForEver(const Options& options, const Console& console,
-                         const std::function<absl::Status(Client*)>& show) {
+                         const std::function<absl::Status(SchedulerClient*)>& show) {
   absl::Time reached = console.clock->TimeNow();
   while (true) {
-    absl::StatusOr<std::unique_ptr<Client>> client = Client::Connect(options.connection);
+    absl::StatusOr<std::unique_ptr<SchedulerClient>> client = SchedulerClient::Connect(options.connection);
     absl::Status status = client.status();
     if (client.ok()) {
       status = (*client)->Watch([&]() -> absl::Status {
@@ -54,7 +55,7 @@ absl::Status ShowForEver(const Options& options, const Console& console,
   }
 }
 
-absl::StatusOr<v1::Snapshot> Overview(Client* client) {
+absl::StatusOr<v1::Snapshot> Overview(SchedulerClient* client) {
   v1::GetSnapshotRequest request;
   request.set_without_units(true);
   return client->Snapshot(request);
@@ -74,7 +75,7 @@ absl::Status ShowMachine(const google::protobuf::Message& message, Output output
 absl::Status RunQueues(const Options& options, const Words&, const Console& console) {
   if (options.watch) {
     Redraw redraw(console);
-    return ShowForEver(options, console, [&](Client* client) -> absl::Status {
+    return ShowForEver(options, console, [&](SchedulerClient* client) -> absl::Status {
       KQ_ASSIGN_OR_RETURN(v1::Snapshot snapshot, Overview(client));
       snapshot.clear_id();  // every picture has another one
       snapshot.clear_quotas();
@@ -83,7 +84,7 @@ absl::Status RunQueues(const Options& options, const Words&, const Console& cons
       return absl::OkStatus();
     });
   }
-  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Connect(options.connection));
+  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(v1::Snapshot snapshot, Overview(client.get()));
   if (options.output == Output::kTable) {
     *console.out << QueuesTable(snapshot).Text(console.columns);
@@ -117,7 +118,7 @@ absl::Status RunUnits(const Options& options, const Words&, const Console& conso
     Redraw redraw(console);
     // Namespace and name, the age, and the place.
     const Redraw::Columns columns{.key_columns = 2, .volatile_column = 7, .state_column = 4};
-    return ShowForEver(options, console, [&](Client* client) -> absl::Status {
+    return ShowForEver(options, console, [&](SchedulerClient* client) -> absl::Status {
       KQ_ASSIGN_OR_RETURN(v1::ListUnitsResponse page, client->ListUnits(request));
       if (options.output == Output::kTable) {
         redraw.Show(UnitsTable(page.units(), console.clock->TimeNow()), columns, PageFooter(page, request.offset()));
@@ -127,7 +128,7 @@ absl::Status RunUnits(const Options& options, const Words&, const Console& conso
       return ShowMachine(page, options.output, &redraw);
     });
   }
-  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Connect(options.connection));
+  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(const v1::ListUnitsResponse page, client->ListUnits(request));
   if (options.output != Output::kTable) return PrintMachine(page, options.output, console);
   *console.out << UnitsTable(page.units(), console.clock->TimeNow()).Text(console.columns);
@@ -136,7 +137,7 @@ absl::Status RunUnits(const Options& options, const Words&, const Console& conso
 }
 
 absl::Status RunQuotas(const Options& options, const Words&, const Console& console) {
-  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Connect(options.connection));
+  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(v1::Snapshot snapshot, Overview(client.get()));
   if (options.output == Output::kTable) {
     *console.out << QuotaTreeText(snapshot, console.unicode ? Glyphs::kUnicode : Glyphs::kAscii);
@@ -161,7 +162,7 @@ absl::Status RunExplain(const Options& options, const Words& words, const Consol
   v1::ExplainRequest request;
   request.set_namespace_(unit.first);
   request.set_name(unit.second);
-  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Connect(options.connection));
+  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(const v1::Explanation explanation, client->Explain(request));
   if (options.output != Output::kTable) return PrintMachine(explanation, options.output, console);
   *console.out << ExplanationText(explanation, console.clock->TimeNow());
@@ -176,7 +177,7 @@ absl::Status RunDecisions(const Options& options, const Words& words, const Cons
     request.set_namespace_(unit.first);
     request.set_name(unit.second);
   }
-  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Connect(options.connection));
+  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(const v1::DecisionsResponse response, client->Decisions(request));
   if (options.output != Output::kTable) return PrintMachine(response, options.output, console);
   *console.out << DecisionsTable(response).Text(console.columns);
@@ -189,7 +190,7 @@ absl::Status RunDecisions(const Options& options, const Words& words, const Cons
 absl::Status RunSnapshot(const Options& options, const Words&, const Console& console) {
   v1::GetSnapshotRequest request;
   request.set_without_units(options.without_units || options.output == Output::kTable);
-  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<Client> client, Client::Connect(options.connection));
+  KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(const v1::Snapshot snapshot, client->Snapshot(request));
   if (options.output != Output::kTable) return PrintMachine(snapshot, options.output, console);
   *console.out << SnapshotSummary(snapshot, console.clock->TimeNow()) << "\n"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "absl/strings/numbers.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -14,45 +14,7 @@ constexpr std::array<absl::string_view, 11> kPhases = {"Enqueued",    "Reserved"
                                                        "Succeed",     "Failed",         "SchedReady", "SchedSucceed",
                                                        "SchedFailed", "TimeoutBackoff", "Preempted"};
 
-absl::Status CheckServer(const std::string& server) {
-  const size_t colon = server.rfind(':');
-  int port = 0;
-  if (colon != std::string::npos && colon > 0 && absl::SimpleAtoi(server.substr(colon + 1), &port) && port > 0 &&
-      port <= 65535) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("--server: \"", server, "\" is not HOST:PORT"));
-}
-
-absl::Status CheckConnection(const ConnectionOptions& options) {
-  if (options.servers.empty()) return absl::InvalidArgumentError("--server: at least one is needed");
-  for (const std::string& server : options.servers) {
-    if (absl::Status status = CheckServer(server); !status.ok()) return status;
-  }
-  if (options.certificate_file.empty() != options.key_file.empty()) {
-    return absl::InvalidArgumentError("--cert-file and --key-file go together");
-  }
-  if (!options.server_name.empty() && !options.tls()) {
-    return absl::InvalidArgumentError("--server-name needs TLS: --ca-file, or --cert-file with --key-file");
-  }
-  if (options.timeout < absl::Milliseconds(1)) return absl::InvalidArgumentError("--timeout: must be more than 0");
-  return absl::OkStatus();
-}
-
 }  // namespace
-
-void AddConnectionFlags(ConnectionOptions* options, FlagSet* flags) {
-  flags->Section("Connection");
-  flags->StringList("server", &options->servers,
-                    "HOST:PORT of the scheduler's gRPC service; several are asked, and the one that leads answers.");
-  flags->Duration("timeout", &options->timeout, "How long to wait for an answer.");
-  flags->String("ca-file", &options->ca_file, "TLS: the authority of the server's certificate (PEM).");
-  flags->String("cert-file", &options->certificate_file, "TLS: the certificate to show to the server (PEM).");
-  flags->String("key-file", &options->key_file, "TLS: its key (PEM).");
-  flags->String("server-name", &options->server_name,
-                "TLS: the name in the server's certificate, if it is not the host that is called.");
-  flags->Check([options] { return CheckConnection(*options); });
-}
 
 void AddOutputFlag(Output* output, FlagSet* flags) {
   const auto parse = [output](absl::string_view text) {

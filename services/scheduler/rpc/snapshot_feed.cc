@@ -69,16 +69,22 @@ class SnapshotFeed::Watcher : public grpc::ServerWriteReactor<SnapshotChange>,
   Steady::time_point Offer(const std::shared_ptr<const Snapshot>& newest, Steady::time_point now) {
     {
       MutexLock lock(&mu_);
-      if (writing_ || end_.has_value() || newest == nullptr || newest == sent_) return kNever;
-      if (now < due_) return due_;
+      if (writing_ || end_.has_value() || newest == nullptr) return kNever;
+      const Steady::time_point due = newest == sent_ ? sign_due_ : due_;
+      if (now < due) return due;
       writing_ = true;
     }
     message_.Clear();
-    ToChange(sent_.get(), *newest, detail_, &message_);
-    sent_ = newest;
+    if (newest == sent_) {
+      ToPictureId(*newest, message_.mutable_id());
+    } else {
+      ToChange(sent_.get(), *newest, detail_, &message_);
+      sent_ = newest;
+    }
     const Steady::time_point made = Steady::now();
     const auto interval = absl::ToChronoNanoseconds(state_->options.min_interval);
     due_ = made + std::max<Steady::duration>(interval, kRestFactor * (made - now));
+    sign_due_ = made + absl::ToChronoNanoseconds(state_->options.sign_of_life);
     StartWrite(&message_);
     return kNever;
   }
@@ -130,7 +136,8 @@ class SnapshotFeed::Watcher : public grpc::ServerWriteReactor<SnapshotChange>,
 
   // The pump's, while no write is on its way.
   std::shared_ptr<const Snapshot> sent_;
-  Steady::time_point due_ = Steady::time_point::min();
+  Steady::time_point due_ = Steady::time_point::min();       // of a newer picture
+  Steady::time_point sign_due_ = Steady::time_point::min();  // of a sign of life
   SnapshotChange message_;
 };
 

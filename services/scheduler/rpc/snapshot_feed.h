@@ -20,9 +20,13 @@ struct SnapshotFeedOptions {
   // The least time between two messages to one watcher. It grows with the time
   // that a message takes to make, so that watchers use a part of a core at most.
   absl::Duration min_interval = absl::Milliseconds(100);
+  // A watcher to whom nothing was sent for so long gets a message without changes,
+  // so that it knows that its picture is still the newest.
+  absl::Duration sign_of_life = absl::Seconds(2);
 };
 
-// Sends every watcher the newest picture, again and again:
+// Sends every watcher the newest picture, again and again, and a sign of life where
+// nothing is new:
 //
 //   publisher --flag--> pump thread --StartWrite--> watcher (gRPC) --OnWriteDone--> pump
 //

@@ -56,6 +56,7 @@ class Served {
   static SnapshotServiceOptions QuickOptions() {
     SnapshotServiceOptions options;
     options.feed.min_interval = absl::ZeroDuration();
+    options.feed.sign_of_life = absl::Hours(1);
     return options;
   }
 
@@ -199,6 +200,56 @@ TEST_CASE("a watch begins with the whole picture and then tells what changed", "
   CHECK(reader->Finish().error_code() == grpc::StatusCode::CANCELLED);
 }
 
+TEST_CASE("a watcher to whom nothing is new gets signs of life, and then news again", "[rpc]") {
+  SnapshotServiceOptions options = Served::QuickOptions();
+  options.feed.sign_of_life = absl::Milliseconds(20);
+  Served served(options);
+  served.Publish();
+  const auto context = served.Context();
+  auto reader = served.stub->WatchSnapshots(context.get(), {});
+  v1::SnapshotChange first, sign, change;
+  REQUIRE(reader->Read(&first));
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(reader->Read(&sign));
+    CHECK(sign.id().epoch() == first.id().epoch());
+    CHECK(sign.id().revision() == first.id().revision());
+    v1::SnapshotChange only_id;
+    *only_id.mutable_id() = sign.id();
+    CHECK(sign.SerializeAsString() == only_id.SerializeAsString());
+  }
+
+  served.world.Add(MakeUnit("third").Cpu(9));
+  served.Publish();
+  do {
+    REQUIRE(reader->Read(&change));
+  } while (change.id().revision() == first.id().revision());
+  CHECK_FALSE(change.whole());
+  CHECK(change.queues_size() == 1);
+  context->TryCancel();
+  while (reader->Read(&change)) {
+  }
+  CHECK(reader->Finish().error_code() == grpc::StatusCode::CANCELLED);
+}
+
+TEST_CASE("a watcher that gets news needs no sign of life", "[rpc]") {
+  Served served;
+  served.Publish();
+  const auto context = served.Context();
+  auto reader = served.stub->WatchSnapshots(context.get(), {});
+  v1::SnapshotChange change;
+  REQUIRE(reader->Read(&change));
+  for (int i = 0; i < 5; ++i) {
+    served.world.Add(MakeUnit(absl::StrCat("more-", i)).Cpu(9));
+    served.Publish();
+    REQUIRE(reader->Read(&change));
+    CHECK(change.queues_size() == 1);
+  }
+  context->TryCancel();
+  while (reader->Read(&change)) {
+  }
+  CHECK_FALSE(reader->Finish().ok());
+}
+
 TEST_CASE("every watcher ends with the newest picture, however many were published", "[rpc]") {
   constexpr int kPictures = 300;
   Served served;
@@ -215,7 +266,7 @@ TEST_CASE("every watcher ends with the newest picture, however many were publish
       int waiting = 0;
       while (seen < last && reader->Read(&change)) {
         if (change.whole() != (seen == 0)) problem = "whole at the wrong time";
-        if (change.id().revision() <= seen) problem = "went back";
+        if (change.id().revision() < seen) problem = "went back";
         seen = change.id().revision();
         if (change.queues_size() > 0) waiting = change.queues(0).waiting_size();
       }

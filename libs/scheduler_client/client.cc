@@ -1,4 +1,4 @@
-#include "cli/kqctl/client.h"
+#include "libs/scheduler_client/client.h"
 
 #include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
@@ -18,12 +18,16 @@
 #include "libs/common/time_format.h"
 #include "proto/queueing/v1/scheduler.grpc.pb.h"
 
-namespace kq::kqctl {
+namespace kq {
 namespace {
 
 namespace v1 = queueing::v1;
 
 constexpr int kMaxAnswerBytes = 1 << 30;
+// A server that is asked for a sign of life after the one, and gives none within
+// the other, is gone.
+constexpr int kKeepaliveMillis = 5'000;
+constexpr int kKeepaliveTimeoutMillis = 5'000;
 
 absl::StatusOr<std::string> FileText(const std::string& path) {
   if (path.empty()) return std::string();
@@ -33,13 +37,24 @@ absl::StatusOr<std::string> FileText(const std::string& path) {
   return text;
 }
 
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const ConnectionOptions& options) {
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const SchedulerConnectionOptions& options) {
   if (!options.tls()) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions tls;
   KQ_ASSIGN_OR_RETURN(tls.pem_root_certs, FileText(options.ca_file));
   KQ_ASSIGN_OR_RETURN(tls.pem_cert_chain, FileText(options.certificate_file));
   KQ_ASSIGN_OR_RETURN(tls.pem_private_key, FileText(options.key_file));
   return grpc::SslCredentials(tls);
+}
+
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const SchedulerConnectionOptions& options,
+                                          const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as it takes
+  if (!options.server_name.empty()) arguments.SetSslTargetNameOverride(options.server_name);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 void SetTimeout(absl::Duration timeout, grpc::ClientContext* context) {
@@ -55,7 +70,7 @@ bool ServerSpoke(const grpc::ClientContext& context, const grpc::Status& status)
 }
 
 // Why there is no connection, in a few words.
-std::string ConnectionProblem(absl::string_view message, const ConnectionOptions& options) {
+std::string ConnectionProblem(absl::string_view message, const SchedulerConnectionOptions& options) {
   const std::pair<absl::string_view, absl::string_view> kCauses[] = {
       {"Connection refused", "connection refused"},
       {"DNS resolution failed", "the host name cannot be resolved"},
@@ -73,7 +88,7 @@ std::string ConnectionProblem(absl::string_view message, const ConnectionOptions
 
 // A call's outcome in words for people.
 absl::Status ForPeople(const grpc::ClientContext& context, const grpc::Status& status,
-                       const ConnectionOptions& options) {
+                       const SchedulerConnectionOptions& options) {
   if (status.ok()) return absl::OkStatus();
   switch (status.error_code()) {
     case grpc::StatusCode::DEADLINE_EXCEEDED:
@@ -96,60 +111,59 @@ bool IsUnreachable(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
-struct Client::Server {
+// One server, and the calls to it.
+struct SchedulerClient::Server {
   std::string address;
   std::unique_ptr<v1::Scheduler::Stub> stub;
+  const SchedulerConnectionOptions* options;
+  CallCanceller* canceller;
 
   template <typename Request, typename Response>
   using Method = grpc::Status (v1::Scheduler::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
   template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request,
-                                const ConnectionOptions& options) const {
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request) const {
     grpc::ClientContext context;
-    return Call(method, request, options, &context);
+    return Call(method, request, &context);
   }
 
   template <typename Request, typename Response>
   absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request,
-                                const ConnectionOptions& options, grpc::ClientContext* context) const {
-    SetTimeout(options.timeout, context);
+                                grpc::ClientContext* context) const {
+    SetTimeout(options->timeout, context);
+    const CallCanceller::Scope scope(canceller, context);
     Response response;
-    const absl::Status status = ForPeople(*context, (stub.get()->*method)(context, request, &response), options);
+    const absl::Status status = ForPeople(*context, (stub.get()->*method)(context, request, &response), *options);
     if (IsUnreachable(status)) return WithContext(status, address);
     if (!status.ok()) return status;
     return response;
   }
 };
 
-Client::Client(ConnectionOptions options) : options_(std::move(options)) {}
-Client::~Client() = default;
+SchedulerClient::SchedulerClient(SchedulerConnectionOptions options, CallCanceller* canceller)
+    : options_(std::move(options)), canceller_(canceller) {}
+SchedulerClient::~SchedulerClient() = default;
 
-const std::string& Client::server() const { return leader_->address; }
+const std::string& SchedulerClient::server() const { return leader_->address; }
 
-absl::StatusOr<std::unique_ptr<Client>> Client::Connect(const ConnectionOptions& options) {
+absl::StatusOr<std::unique_ptr<SchedulerClient>> SchedulerClient::Connect(const SchedulerConnectionOptions& options,
+                                                                          CallCanceller* canceller) {
   KQ_ASSIGN_OR_RETURN(const std::shared_ptr<grpc::ChannelCredentials> credentials, Credentials(options));
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
-  if (!options.server_name.empty()) arguments.SetSslTargetNameOverride(options.server_name);
+  std::unique_ptr<SchedulerClient> client(new SchedulerClient(options, canceller));
   std::vector<std::unique_ptr<Server>> servers;
   for (const std::string& address : options.servers) {
-    servers.push_back(std::make_unique<Server>(
-        Server{address, v1::Scheduler::NewStub(grpc::CreateCustomChannel(address, credentials, arguments))}));
+    auto stub = v1::Scheduler::NewStub(NewChannel(address, options, credentials));
+    servers.push_back(std::make_unique<Server>(Server{address, std::move(stub), &client->options_, canceller}));
   }
-
-  std::unique_ptr<Client> client(new Client(options));
-  if (servers.size() == 1) {  // the call itself will tell
-    client->leader_ = std::move(servers[0]);
-    return client;
+  size_t leader = 0;
+  if (servers.size() > 1) {  // of a single one, the call itself will tell
+    KQ_ASSIGN_OR_RETURN(leader, client->FindLeader(servers));
   }
-  KQ_ASSIGN_OR_RETURN(const size_t leader, Client::FindLeader(servers, options));
   client->leader_ = std::move(servers[leader]);
   return client;
 }
 
-absl::StatusOr<size_t> Client::FindLeader(const std::vector<std::unique_ptr<Server>>& servers,
-                                          const ConnectionOptions& options) {
+absl::StatusOr<size_t> SchedulerClient::FindLeader(const std::vector<std::unique_ptr<Server>>& servers) const {
   v1::DecisionsRequest probe;
   probe.set_limit(1);
   std::vector<absl::Status> answers(servers.size());
@@ -158,7 +172,7 @@ absl::StatusOr<size_t> Client::FindLeader(const std::vector<std::unique_ptr<Serv
   std::vector<std::thread> threads;
   for (size_t i = 0; i < servers.size(); ++i) {
     threads.emplace_back([&, i] {
-      answers[i] = servers[i]->Call(&v1::Scheduler::Stub::Decisions, probe, options, &contexts[i]).status();
+      answers[i] = servers[i]->Call(&v1::Scheduler::Stub::Decisions, probe, &contexts[i]).status();
       // Nobody waits for a server that is down when the leader has answered.
       if (!answers[i].ok() || found.exchange(true)) return;
       for (size_t other = 0; other < contexts.size(); ++other) {
@@ -175,40 +189,54 @@ absl::StatusOr<size_t> Client::FindLeader(const std::vector<std::unique_ptr<Serv
   return absl::UnavailableError(absl::StrCat("none of the servers leads: ", absl::StrJoin(problems, "; ")));
 }
 
-absl::StatusOr<v1::Snapshot> Client::Snapshot(const v1::GetSnapshotRequest& request) {
-  return leader_->Call(&v1::Scheduler::Stub::GetSnapshot, request, options_);
+absl::StatusOr<v1::Snapshot> SchedulerClient::Snapshot(const v1::GetSnapshotRequest& request) {
+  return leader_->Call(&v1::Scheduler::Stub::GetSnapshot, request);
 }
 
-absl::StatusOr<v1::ListUnitsResponse> Client::ListUnits(const v1::ListUnitsRequest& request) {
-  return leader_->Call(&v1::Scheduler::Stub::ListUnits, request, options_);
+absl::StatusOr<v1::ListUnitsResponse> SchedulerClient::ListUnits(const v1::ListUnitsRequest& request) {
+  return leader_->Call(&v1::Scheduler::Stub::ListUnits, request);
 }
 
-absl::StatusOr<v1::Explanation> Client::Explain(const v1::ExplainRequest& request) {
-  return leader_->Call(&v1::Scheduler::Stub::Explain, request, options_);
+absl::StatusOr<v1::Explanation> SchedulerClient::Explain(const v1::ExplainRequest& request) {
+  return leader_->Call(&v1::Scheduler::Stub::Explain, request);
 }
 
-absl::StatusOr<v1::DecisionsResponse> Client::Decisions(const v1::DecisionsRequest& request) {
-  return leader_->Call(&v1::Scheduler::Stub::Decisions, request, options_);
+absl::StatusOr<v1::DecisionsResponse> SchedulerClient::Decisions(const v1::DecisionsRequest& request) {
+  return leader_->Call(&v1::Scheduler::Stub::Decisions, request);
 }
 
-absl::Status Client::Watch(const std::function<absl::Status()>& changed) {
-  grpc::ClientContext context;  // no deadline: it goes on until it is interrupted
+absl::Status SchedulerClient::Watch(const std::function<absl::Status()>& changed) {
   v1::WatchSnapshotsRequest request;
   request.set_without_units(true);
+  std::optional<std::pair<std::string, uint64_t>> shown;
+  return WatchChanges(request, [&](const v1::SnapshotChange& change) {
+    std::pair<std::string, uint64_t> id(change.id().epoch(), change.id().revision());
+    if (shown == id) return absl::OkStatus();  // a sign of life
+    shown = std::move(id);
+    return changed();
+  });
+}
+
+absl::Status SchedulerClient::WatchChanges(const v1::WatchSnapshotsRequest& request, const Received& received) {
+  grpc::ClientContext context;  // no deadline: it goes on until it is interrupted
+  const CallCanceller::Scope scope(canceller_, &context);
   const auto reader = leader_->stub->WatchSnapshots(&context, request);
-  v1::SnapshotChange change;
-  while (reader->Read(&change)) {
-    if (absl::Status status = changed(); !status.ok()) {
+  bool connected = false;
+  for (v1::SnapshotChange change; reader->Read(&change); connected = true) {
+    if (absl::Status status = received(std::move(change)); !status.ok()) {
       context.TryCancel();
       while (reader->Read(&change)) {
       }
       (void)reader->Finish();  // cancelled: the reason is `status`
       return status;
     }
+    change.Clear();
   }
-  const absl::Status status = ForPeople(context, reader->Finish(), options_);
-  if (status.ok()) return absl::UnavailableError(absl::StrCat(server(), ": the watch ended"));
+  const grpc::Status end = reader->Finish();
+  const bool lost = connected && end.error_code() == grpc::StatusCode::UNAVAILABLE && !ServerSpoke(context, end);
+  absl::Status status = lost ? absl::UnavailableError("the connection was lost") : ForPeople(context, end, options_);
+  if (status.ok()) status = absl::UnavailableError("the watch ended");
   return IsUnreachable(status) ? WithContext(status, server()) : status;
 }
 
-}  // namespace kq::kqctl
+}  // namespace kq
