@@ -201,7 +201,11 @@ void ToProto(const QueueSnapshot& queue, Detail detail, v1::QueueSnapshot* out) 
   out->set_trouble(queue.trouble);
   if (detail == Detail::kWithoutUnits) return;
   out->mutable_waiting()->Reserve(static_cast<int>(queue.waiting.size()));
-  for (const UnitSnapshot& unit : queue.waiting) ToProto(unit, out->add_waiting());
+  for (const UnitSnapshot& unit : queue.waiting) {
+    v1::UnitSnapshot* waiting = out->add_waiting();
+    ToProto(unit, waiting);
+    waiting->set_queue(queue.queue.key.name);  // the object need not name it
+  }
 }
 
 void ToProto(const QuotaSnapshot& quota, Detail detail, v1::QuotaSnapshot* out) {

@@ -216,6 +216,7 @@ TEST_CASE("a picture as a message", "[snapshot_proto]") {
   REQUIRE(queue.waiting_size() == 1);
   CHECK(queue.waiting(0).name() == "waits");
   CHECK(queue.waiting(0).position() == 1);
+  CHECK(queue.waiting(0).queue() == "team-a");
 
   REQUIRE(out.quotas_size() == 2);
   const v1::QuotaSnapshot& org = out.quotas(0);
