@@ -1,0 +1,211 @@
+#include "services/visibility/api.h"
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "libs/common/simulated_clock.h"
+#include "libs/scheduler_client/testing/fake_picture_source.h"
+#include "services/visibility/testing/fake_reviews.h"
+#include "services/visibility/testing/pictures.h"
+
+namespace kq::visibility {
+namespace {
+
+const std::string kBase = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
+
+struct World {
+  World() {
+    reviews.AddToken("token", "alice");
+    reviews.AddToken("other", "bob");
+    reviews.Allow("alice");
+    health.AddReady("snapshot", [] { return HealthState{absl::OkStatus(), ""}; });
+    Show(TeamPicture(3));
+    options.long_answers = 2;
+    options.observe = [this](absl::string_view what, int code, absl::Duration) {
+      ++seen[absl::StrCat(std::string(what), " ", code)];
+    };
+    api = std::make_unique<Api>(options, ApiParts{&pictures, &authenticator, &authorizer, &health, &clock});
+  }
+  void Show(std::shared_ptr<const Picture> picture) {
+    Following following;
+    following.picture = std::move(picture);
+    following.heard = clock.TimeNow();
+    following.connection = absl::OkStatus();
+    pictures.Set(following);
+  }
+  HttpResponse Ask(const std::string& target, const std::string& token = "token", const std::string& method = "GET",
+                   const std::string& accept = "") {
+    HttpRequest request;
+    request.method = method;
+    request.target = target;
+    if (!token.empty()) request.headers.Add("Authorization", "Bearer " + token);
+    if (!accept.empty()) request.headers.Add("Accept", accept);
+    return api->Handle(request, {});
+  }
+
+  SimulatedClock clock{absl::FromUnixSeconds(1000)};
+  FakeReviews reviews;
+  testing::FakePictureSource pictures;
+  Authenticator authenticator{{}, &reviews, &clock};
+  Authorizer authorizer{{}, &reviews, &clock};
+  Health health;
+  ApiOptions options;
+  std::map<std::string, int> seen;
+  std::unique_ptr<Api> api;
+};
+
+Json Body(const HttpResponse& response) {
+  const absl::StatusOr<Json> json = ParseJson(response.body);
+  REQUIRE(json.ok());
+  return *json;
+}
+
+// An error as a Status object: its code, reason and message.
+void CheckStatus(const HttpResponse& response, int code, const std::string& reason, const std::string& about = "") {
+  CHECK(response.code == code);
+  const Json body = Body(response);
+  CHECK(StringAt(body, {"kind"}) == "Status");
+  CHECK(StringAt(body, {"status"}) == "Failure");
+  CHECK(StringAt(body, {"reason"}) == reason);
+  CHECK(Find(body, {"code"})->to_number<int>() == code);
+  CHECK_THAT(StringAt(body, {"message"}), Catch::Contains(about));
+}
+
+TEST_CASE("units of a queue and of a quota") {
+  World world;
+  const Json queue = Body(world.Ask(kBase + "/queues/team-a/queueunits"));
+  CHECK(StringAt(queue, {"kind"}) == "QueueUnitsSummary");
+  CHECK(Find(queue, {"items"})->get_array().size() == 3);
+  const Json quota = Body(world.Ask(kBase + "/elasticquotas/team-a/queueunits?phase=Enqueued"));
+  CHECK(Find(quota, {"items"})->get_array().size() == 3);
+  CHECK(Find(Body(world.Ask(kBase + "/elasticquotas/none/queueunits")), {"items"})->get_array().empty());
+}
+
+TEST_CASE("an unknown queue is answered exactly as documented") {
+  World world;
+  const HttpResponse response = world.Ask(kBase + "/queues/none/queueunits");
+  CHECK(response.code == 404);
+  CHECK(response.body == R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+                         R"("message":"queue.scheduling.x-k8s.io \"none\" not found","reason":"NotFound",)"
+                         R"("details":{"name":"none","group":"scheduling.x-k8s.io","kind":"queue"},"code":404})"
+                         "\n");
+}
+
+TEST_CASE("errors are Status objects") {
+  World world;
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits?limit=-1"), 400, "BadRequest", "limit");
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits", ""), 401, "Unauthorized");
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits", "wrong"), 401, "Unauthorized");
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits", "other"), 403, "Forbidden",
+              "User \"bob\" cannot get resource \"queues/queueunits\"");
+  CheckStatus(world.Ask(kBase + "/queues/team-a"), 404, "NotFound");
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits/x"), 404, "NotFound");
+  CheckStatus(world.Ask("/"), 404, "NotFound");
+  CheckStatus(world.Ask(kBase + "/queues/%zz/queueunits"), 400, "BadRequest");
+  CheckStatus(world.Ask(kBase + "/queues"), 405, "MethodNotAllowed", "discovery");
+  CheckStatus(world.Ask(kBase + "/elasticquotas"), 405, "MethodNotAllowed", "discovery");
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE"}) {
+    CAPTURE(method);
+    const HttpResponse response = world.Ask(kBase + "/queues/team-a/queueunits", "token", method);
+    CheckStatus(response, 405, "MethodNotAllowed");
+    CHECK(*response.headers.Find("Allow") == "GET, HEAD");
+  }
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits", "token", "GET", "text/html"), 406, "NotAcceptable");
+  CheckStatus(world.Ask("/apis", "token", "GET", "application/vnd.kubernetes.protobuf"), 406, "NotAcceptable");
+}
+
+TEST_CASE("who is not known or may not learns nothing of what is there") {
+  World world;
+  for (const char* path : {"/queues/team-a/queueunits", "/queues/none/queueunits", "/nothing", "/queues"}) {
+    CAPTURE(path);
+    CHECK(world.Ask(kBase + path, "").code == 401);
+    CHECK(world.Ask(kBase + path, "other").code == 403);
+  }
+  CHECK(world.Ask("/version", "other").code == 403);
+}
+
+TEST_CASE("health needs no login, all else does") {
+  World world;
+  for (const char* path : {"/healthz", "/livez", "/readyz"}) CHECK(world.Ask(path, "").code == 200);
+  for (const char* path : {"/apis", "/version", "/openapi/v2", "/openapi/v3", "/"}) {
+    CAPTURE(path);
+    CHECK(world.Ask(path, "").code == 401);
+  }
+}
+
+TEST_CASE("a picture that is missing or too old is told as 503, and discovery goes on") {
+  World world;
+  world.clock.Advance(absl::Seconds(31));
+  const HttpResponse old = world.Ask(kBase + "/queues/team-a/queueunits");
+  CheckStatus(old, 503, "ServiceUnavailable", "too old");
+  CHECK(*old.headers.Find("Retry-After") == "1");
+  world.pictures.Set(Following());
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits"), 503, "ServiceUnavailable", "no snapshot");
+  for (const std::string& path :
+       {std::string("/apis"), kBase, std::string("/openapi/v2"), std::string("/version"), "/openapi/v3" + kBase}) {
+    CAPTURE(path);
+    CHECK(world.Ask(path).code == 200);
+  }
+}
+
+TEST_CASE("an answer says how old its picture is") {
+  World world;
+  world.clock.Advance(absl::Milliseconds(1500));
+  CHECK(*world.Ask(kBase + "/queues/team-a/queueunits").headers.Find("X-Koord-Queue-Snapshot-Age") == "1.5");
+}
+
+TEST_CASE("a reviewer that is away is no yes") {
+  World world;
+  world.reviews.SetReachable(false);
+  CheckStatus(world.Ask(kBase + "/queues/team-a/queueunits"), 503, "ServiceUnavailable");
+}
+
+TEST_CASE("a table for those who ask for one") {
+  World world;
+  const Json table = Body(world.Ask(kBase + "/queues/team-a/queueunits", "token", "GET",
+                                    "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"));
+  CHECK(StringAt(table, {"kind"}) == "Table");
+  CHECK(Find(table, {"rows"})->get_array().size() == 3);
+}
+
+TEST_CASE("aggregated discovery for those who ask for it") {
+  World world;
+  const HttpResponse response = world.Ask(
+      "/apis", "token", "GET", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json");
+  CHECK(*response.headers.Find("Content-Type") ==
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+  CHECK(StringAt(Body(response), {"kind"}) == "APIGroupDiscoveryList");
+  CHECK(StringAt(Body(world.Ask("/apis")), {"kind"}) == "APIGroupList");
+}
+
+TEST_CASE("only so many long answers at once; one that ends makes room") {
+  World world;
+  world.Show(TeamPicture(2000));
+  const std::string target = kBase + "/queues/team-a/queueunits";
+  std::vector<HttpResponse> sending;
+  for (int i = 0; i < 2; ++i) sending.push_back(world.Ask(target));
+  CHECK(sending[1].more);
+  const HttpResponse refused = world.Ask(target);
+  CheckStatus(refused, 429, "TooManyRequests", "limit");
+  CHECK(*refused.headers.Find("Retry-After") == "1");
+  CHECK(world.Ask(target + "?limit=10").code == 200);
+  sending.pop_back();  // its client has gone
+  CHECK(world.Ask(target).code == 200);
+}
+
+TEST_CASE("every answer is counted by what it was asked for") {
+  World world;
+  world.Ask(kBase + "/queues/team-a/queueunits");
+  world.Ask(kBase + "/elasticquotas/team-a/queueunits?limit=x");
+  world.Ask("/apis");
+  world.Ask("/readyz", "");
+  world.Ask(kBase + "/secrets", "");
+  CHECK(world.seen == std::map<std::string, int>{{"queues/queueunits 200", 1},
+                                                 {"elasticquotas/queueunits 400", 1},
+                                                 {"discovery 200", 1},
+                                                 {"health 200", 1},
+                                                 {"other 401", 1}});
+}
+
+}  // namespace
+}  // namespace kq::visibility

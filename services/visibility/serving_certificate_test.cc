@@ -1,0 +1,159 @@
+#include "services/visibility/serving_certificate.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/escaping.h"
+#include "libs/common/simulated_clock.h"
+#include "libs/http/testing/certificates.h"
+#include "libs/kube/testing/fake_kube_api.h"
+
+namespace kq::visibility {
+namespace {
+
+const KubeResource kSecrets{"", "v1", "secrets"};
+const KubeResource kServices{"", "v1", "services"};
+const KubeResource kApiServices{"apiregistration.k8s.io", "v1", "apiservices"};
+const ObjectKey kSecret{"koord-queue", "koord-queue-visibility-ca"};
+
+std::string FileText(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+Json Object(const char* api_version, const char* kind, const std::string& name) {
+  return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}, {"spec", JsonObject()}};
+}
+
+struct World {
+  World() {
+    for (const KubeResource& resource : {kSecrets, kServices, kApiServices}) {
+      FakeResource options;
+      options.namespaced = resource.plural != "apiservices";
+      api.AddResource(resource, options);
+    }
+    REQUIRE(api.Create(kApiServices, "",
+                       Object("apiregistration.k8s.io/v1", "APIService", "v1alpha1.visibility.koord-queue.x-k8s.io"))
+                .ok());
+  }
+  ServingCertificate Replica(const testing::TestFolder& folder) {
+    ServingCertificateOptions options;
+    options.folder = folder.Path("");
+    return ServingCertificate(options, &api, &clock);
+  }
+  std::string CaBundle() {
+    std::string text;
+    const Json service = *api.Get(kApiServices, {"", "v1alpha1.visibility.koord-queue.x-k8s.io"});
+    return absl::Base64Unescape(StringAt(service, {"spec", "caBundle"}), &text) ? text : "";
+  }
+  std::string SecretBundle() {
+    std::string text;
+    return absl::Base64Unescape(StringAt(*api.Get(kSecrets, kSecret), {"data", "ca.crt"}), &text) ? text : "";
+  }
+
+  SimulatedClock clock{absl::FromUnixSeconds(1'900'000'000)};
+  FakeKubeApi api{{.clock = &clock}};
+};
+
+TEST_CASE("the first replica makes the authority, the second one reads it, and the APIService trusts it") {
+  World world;
+  const testing::TestFolder one, other;
+  ServingCertificate first = world.Replica(one), second = world.Replica(other);
+  REQUIRE(first.Step().ok());
+  const std::string bundle = world.SecretBundle();
+  CHECK(SplitCertificates(bundle).size() == 1);
+  CHECK(world.CaBundle() == bundle);
+  REQUIRE(second.Step().ok());
+  CHECK(world.SecretBundle() == bundle);
+  CHECK(FileText(first.certificate_file()) != FileText(second.certificate_file()));
+  const uint64_t version = VersionOf(*world.api.Get(kSecrets, kSecret));
+  REQUIRE(first.Step().ok());
+  CHECK(VersionOf(*world.api.Get(kSecrets, kSecret)) == version);
+}
+
+TEST_CASE("keys lie in files that are ours alone") {
+  World world;
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  REQUIRE(replica.WriteProvisional().ok());
+  REQUIRE(replica.Step().ok());
+  struct stat file = {};
+  REQUIRE(::stat(replica.key_file().c_str(), &file) == 0);
+  CHECK((file.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("a certificate is renewed when a third of its time is left") {
+  World world;
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  REQUIRE(replica.Step().ok());
+  const std::string first = FileText(replica.certificate_file());
+  world.clock.Advance(absl::Hours(24 * 19));
+  REQUIRE(replica.Step().ok());
+  CHECK(FileText(replica.certificate_file()) == first);
+  world.clock.Advance(absl::Hours(24 * 2));
+  REQUIRE(replica.Step().ok());
+  CHECK(FileText(replica.certificate_file()) != first);
+}
+
+TEST_CASE("a new authority is trusted beside the old one, until that ends") {
+  World world;
+  const testing::TestFolder one, other;
+  ServingCertificate first = world.Replica(one), second = world.Replica(other);
+  REQUIRE(first.Step().ok());
+  REQUIRE(second.Step().ok());
+  const std::string old_authority = world.SecretBundle();
+  world.clock.Advance(absl::Hours(24 * 365 * 4));
+  REQUIRE(first.Step().ok());
+  const std::vector<std::string> both = SplitCertificates(world.SecretBundle());
+  REQUIRE(both.size() == 2);
+  CHECK(both[1] == old_authority);
+  CHECK(world.CaBundle() == world.SecretBundle());
+  REQUIRE(second.Step().ok());
+  CHECK(SplitCertificates(world.SecretBundle()) == both);
+  world.clock.Advance(absl::Hours(24 * 365 * 4));
+  REQUIRE(first.Step().ok());
+  const std::vector<std::string> later = SplitCertificates(world.SecretBundle());
+  REQUIRE(later.size() == 2);
+  CHECK(later[1] == both[0]);
+}
+
+TEST_CASE("the Secret goes when the Service goes") {
+  World world;
+  REQUIRE(world.api.Create(kServices, "koord-queue", Object("v1", "Service", "koord-queue-visibility-server")).ok());
+  const testing::TestFolder folder;
+  REQUIRE(world.Replica(folder).Step().ok());
+  const Json secret = *world.api.Get(kSecrets, kSecret);
+  const JsonArray& owners = Find(secret, {"metadata", "ownerReferences"})->get_array();
+  REQUIRE(owners.size() == 1);
+  CHECK(StringAt(owners[0], {"kind"}) == "Service");
+  CHECK_FALSE(StringAt(owners[0], {"uid"}).empty());
+}
+
+TEST_CASE("a Secret that holds no certificate is told by name, and left alone") {
+  World world;
+  REQUIRE(world.api.Create(kSecrets, "koord-queue", Object("v1", "Secret", kSecret.name)).ok());
+  const testing::TestFolder folder;
+  const absl::Status status = world.Replica(folder).Step();
+  CHECK(absl::IsFailedPrecondition(status));
+  CHECK_THAT(std::string(status.message()), Catch::Contains("koord-queue/koord-queue-visibility-ca"));
+}
+
+TEST_CASE("without an APIService the certificate is there all the same, and what is missing is said") {
+  World world;
+  DeleteRequest removal;
+  removal.resource = kApiServices;
+  removal.key = {"", "v1alpha1.visibility.koord-queue.x-k8s.io"};
+  REQUIRE(world.api.Delete(removal).ok());
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  const absl::Status status = replica.Step();
+  CHECK(absl::IsNotFound(status));
+  CHECK(replica.End().has_value());
+}
+
+}  // namespace
+}  // namespace kq::visibility
