@@ -27,8 +27,9 @@ namespace {
 constexpr char kRules[] = R"yaml(
 seed: $0
 rules:
-- {name: cut watch, resource: "(queueunits|jobs|pods|queues|elasticquotas).*", every: 2, fault: cut-watch, after_events: 12}
-- {name: expired watch, resource: "(queueunits|jobs|pods|queues|elasticquotas).*", every: 3, fault: expire-watch, after_events: 8}
+- {name: refused watch, verbs: [watch], every: 5, fault: answer, code: 503}
+- {name: cut watch, resource: "(queueunits|jobs|pods|queues|elasticquotas).*", every: 2, fault: cut-watch, after_events: 40}
+- {name: expired watch, resource: "(queueunits|jobs|pods|queues|elasticquotas).*", fault: expire-watch, after_events: 80}
 - {name: slow answer, verbs: [get, list, create, patch, update], probability: 0.05, fault: slow-answer, delay: 400ms}
 - {name: slow request, verbs: [get, list, create, patch, update], probability: 0.05, fault: slow-request, delay: 400ms}
 - {name: conflict, verbs: [patch, update], resource: "(queueunits|jobs).*", probability: 0.06, fault: answer, code: 409}
@@ -39,7 +40,6 @@ rules:
 - {name: timeout after the write, verbs: [create, patch, update], probability: 0.04, fault: replace-answer, code: 504}
 - {name: lost request, verbs: [get, list, create, patch, update], probability: 0.04, fault: lose-request}
 - {name: lost answer, verbs: [get, list, create, patch, update], probability: 0.06, fault: lose-answer}
-- {name: refused watch, verbs: [watch], every: 5, fault: answer, code: 503}
 )yaml";
 constexpr absl::Duration kPatience = absl::Minutes(4);
 
@@ -72,8 +72,8 @@ TEST_CASE("with every fault on the wire, each Job is released once and no quota 
   InParallel(jobs, [&](int n) {
     cluster.Create(kJobs, ns, JobObject(absl::StrCat("job-", n), quotas[static_cast<size_t>(n) % 3], "1s"));
   });
-  CAPTURE(seed, JsonText(proxy.Stats()));
   const bool all_over = Await(kPatience, [&] { return watch.Complete() == jobs && units.Finished() == jobs; });
+  CAPTURE(seed, JsonText(proxy.Stats()));
   CAPTURE(watch.Jobs(), watch.Complete(), units.UnitCount(), units.admissions(), units.Finished());
   CHECK(all_over);
   CHECK(units.exceeded() == std::vector<std::string>{});
