@@ -109,8 +109,6 @@ Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_p
   health_port_ = metrics_port;
 }
 
-std::string Scheduler::grpc_address() const { return Loopback(grpc_port_); }
-
 absl::StatusOr<pb::Snapshot> Scheduler::Snapshot(bool without_units) const {
   grpc::ClientContext context;
   SetDeadline(&context);
@@ -120,6 +118,16 @@ absl::StatusOr<pb::Snapshot> Scheduler::Snapshot(bool without_units) const {
   const grpc::Status status = StubFor(grpc_port_)->GetSnapshot(&context, request, &snapshot);
   if (!status.ok()) return FromGrpcStatus(status);
   return snapshot;
+}
+
+std::string Scheduler::LeaderInTrailer() const {
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  pb::Snapshot snapshot;
+  if (StubFor(grpc_port_)->GetSnapshot(&context, pb::GetSnapshotRequest(), &snapshot).ok()) return "";
+  const auto& trailer = context.GetServerTrailingMetadata();
+  const auto leader = trailer.find("koord-queue-leader");
+  return leader == trailer.end() ? "" : std::string(leader->second.data(), leader->second.size());
 }
 
 std::map<std::string, int64_t> Scheduler::Books() const {

@@ -64,13 +64,14 @@ class Scheduler : public Service {
   explicit Scheduler(const ServiceOptions& options);
 
   absl::StatusOr<queueing::v1::Snapshot> Snapshot(bool without_units = true) const;
+  // Who leads, as a replica that does not says beside its UNAVAILABLE.
+  std::string LeaderInTrailer() const;
   // What the books say is used, cpu in milli by quota; empty while it does not lead.
   std::map<std::string, int64_t> Books() const;
   // Why it waits and where, as the snapshot says; kNotFound if it does not know the unit.
   absl::StatusOr<queueing::v1::UnitSnapshot> Explain(const std::string& ns, const std::string& name) const;
   // The value of one series of /metrics ("koord_queue_leader"); 0 if it is not there.
   double Metric(const std::string& series) const;
-  std::string grpc_address() const;
 
  private:
   explicit Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port);
