@@ -104,7 +104,8 @@ Scheduler::Scheduler(const ServiceOptions& options) : Scheduler(options, FreePor
 Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port)
     : Service(options, "services/scheduler/koord-queue",
               {"--lease-name=koord-queue", absl::StrCat("--grpc-bind-address=", Loopback(grpc_port)),
-               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)), "--check-invariants"}),
+               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
+               absl::StrCat("--check-invariants=", options.check_invariants ? "true" : "false")}),
       grpc_port_(grpc_port) {
   health_port_ = metrics_port;
 }

@@ -22,6 +22,7 @@ struct ServiceOptions {
   std::vector<std::string> flags = {};        // on top of the addresses, the lease and its times
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on
   std::string log = "";                       // in the folder of the logs; empty: the program's name
+  bool check_invariants = true;               // of the scheduler, after every turn
   // Times of the lease; short, so that a test need not wait for them.
   std::vector<std::string> lease_times = {"--lease-duration=2s", "--renew-deadline=1500ms", "--retry-period=250ms"};
 };
@@ -58,7 +59,7 @@ class Service {
   std::unique_ptr<ChildProcess> child_;
 };
 
-// koord-queue. Checks its invariants after every turn.
+// koord-queue.
 class Scheduler : public Service {
  public:
   explicit Scheduler(const ServiceOptions& options);
