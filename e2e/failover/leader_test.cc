@@ -88,6 +88,17 @@ std::string Holder(TestCluster* cluster, const std::string& ns) {
   return lease.ok() ? StringAt(*lease, {"spec", "holderIdentity"}) : lease.status().ToString();
 }
 
+// The follower says who leads.
+void CheckFollower(const Scheduler& follower, const std::string& holder) {
+  CHECK(absl::StartsWith(holder, "one_"));
+  const absl::Status refused = follower.Snapshot().status();
+  CHECK(absl::IsUnavailable(refused));
+  CHECK(absl::StrContains(refused.message(), holder));
+  CHECK(follower.LeaderInTrailer() == holder);
+  CHECK(follower.Metric("koord_queue_leader") == 0);
+  CHECK(absl::StrContains(follower.Readyz().second, absl::StrCat("follows ", holder)));
+}
+
 TEST_CASE("of two replicas one leads, and another takes over when it is killed or told to end", "[e2e]") {
   const Clock& clock = Clock::Real();
   TestCluster cluster;
@@ -114,16 +125,8 @@ TEST_CASE("of two replicas one leads, and another takes over when it is killed o
     Finisher finisher(&cluster.api(), &watch);
     CHECK(admits(50));
 
-    // The follower says who leads.
-    const std::string holder = Holder(&cluster, ns);
-    CHECK(absl::StartsWith(holder, "one_"));
-    const absl::Status refused = two.scheduler.Snapshot().status();
-    CHECK(absl::IsUnavailable(refused));
-    CHECK(absl::StrContains(refused.message(), holder));
-    CHECK(two.scheduler.LeaderInTrailer() == holder);
+    CheckFollower(two.scheduler, Holder(&cluster, ns));
     CHECK(one.scheduler.Metric("koord_queue_leader") == 1);
-    CHECK(two.scheduler.Metric("koord_queue_leader") == 0);
-    CHECK(absl::StrContains(two.scheduler.Readyz().second, absl::StrCat("follows ", holder)));
 
     one.scheduler.Kill();
     const absl::Time killed = clock.TimeNow();
