@@ -5,9 +5,8 @@
 
 namespace kq::e2e {
 
-// A cluster for one test alone, whose API server it may kill. The test's data must
-// hold //cluster. Taken down and removed when the object dies, and also when the
-// test is killed.
+// A cluster for one test alone, whose API server it may kill. Taken down and removed when the object dies, and also
+// when the test is killed.
 class OwnCluster {
  public:
   // `without`: parts to leave out ("kwok kube-scheduler").
@@ -24,8 +23,8 @@ class OwnCluster {
  private:
   void Up() const;
 
-  std::string without_;
   std::string state_;
+  std::string environment_;  // of cluster/up
   std::string kubeconfig_;
 };
 
