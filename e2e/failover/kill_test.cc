@@ -3,142 +3,22 @@
 // moment, no quota is exceeded at any time and the books are right afterwards.
 //
 // KILL_TEST_ROUNDS and KILL_TEST_UNITS make it longer: the full form is 10 x 1000.
-#include <grpcpp/grpcpp.h>
-
-#include <atomic>
-#include <boost/json.hpp>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "e2e/failover/usage_watch.h"
-#include "e2e/support/child_process.h"
+#include "e2e/support/finisher.h"
+#include "e2e/support/objects.h"
+#include "e2e/support/services.h"
 #include "e2e/support/test_cluster.h"
-#include "libs/common/clock.h"
-#include "proto/queueing/v1/scheduler.grpc.pb.h"
+#include "e2e/support/usage_watch.h"
 
 namespace kq::e2e {
 namespace {
 
-namespace pb = kq::queueing::v1;
-
-constexpr char kQuotaNamespace[] = "kube-system";
 constexpr absl::Duration kPatience = absl::Minutes(3);
-constexpr int kWriters = 8;
-
-int FromEnvironment(const char* name, int fallback) {
-  const char* text = std::getenv(name);
-  int value = 0;
-  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : fallback;
-}
-
-Json QuotaObject(const std::string& name, const std::string& parent, int64_t cores) {
-  return {{"apiVersion", "scheduling.sigs.k8s.io/v1alpha1"},
-          {"kind", "ElasticQuota"},
-          {"metadata", {{"name", name}, {"labels", {{"quota.scheduling.koordinator.sh/parent", parent}}}}},
-          {"spec", {{"max", {{"cpu", absl::StrCat(cores)}}}}}};
-}
-
-Json UnitObject(const std::string& name, const std::string& quota) {
-  const Json container = {{"name", "c"}, {"image", "none"}, {"resources", {{"requests", {{"cpu", "1"}}}}}};
-  const Json pod_set = {
-      {"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", JsonArray{container}}}}}}};
-  return {{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
-          {"kind", "QueueUnit"},
-          {"metadata", {{"name", name}, {"labels", {{"quota.scheduling.koordinator.sh/name", quota}}}}},
-          {"spec", {{"podSet", JsonArray{pod_set}}}}};
-}
-
-// Runs `work` for 0 .. count-1 in several threads.
-void InParallel(int count, const std::function<void(int)>& work) {
-  std::atomic<int> next = 0;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kWriters; ++i) {
-    threads.emplace_back([&] {
-      for (int n; (n = next.fetch_add(1)) < count;) work(n);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-class Scheduler {
- public:
-  Scheduler(const TestCluster& cluster, const std::string& lease_namespace)
-      : grpc_port_(FreePort()),
-        command_({DataFile("services/scheduler/koord-queue"), absl::StrCat("--kubeconfig=", cluster.kubeconfig()),
-                  absl::StrCat("--lease-namespace=", lease_namespace), "--lease-name=kill-test", "--lease-duration=2s",
-                  "--renew-deadline=1500ms", "--retry-period=250ms",
-                  absl::StrCat("--grpc-bind-address=127.0.0.1:", grpc_port_),
-                  absl::StrCat("--metrics-bind-address=127.0.0.1:", FreePort()), "--check-invariants"}) {}
-
-  void Start() {
-    auto child = ChildProcess::Start(command_, LogFile("koord-queue.log"));
-    REQUIRE(child.ok());
-    child_ = std::make_unique<ChildProcess>(*std::move(child));
-  }
-  void Kill() { child_ = nullptr; }
-  bool Running() { return child_ != nullptr && child_->Running(); }
-
-  // What the books say is used, cpu in milli by quota; empty while nobody leads.
-  std::map<std::string, int64_t> Books() {
-    const auto channel =
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", grpc_port_), grpc::InsecureChannelCredentials());
-    const auto stub = pb::Scheduler::NewStub(channel);
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(Clock::Real().TimeNow() + absl::Seconds(5)));
-    pb::GetSnapshotRequest request;
-    request.set_without_units(true);
-    pb::Snapshot snapshot;
-    if (!stub->GetSnapshot(&context, request, &snapshot).ok()) return {};
-    std::map<std::string, int64_t> used;
-    for (const pb::QuotaSnapshot& quota : snapshot.quotas()) {
-      used[quota.name()] = 0;
-      for (const pb::Amount& amount : quota.used()) {
-        if (amount.resource() == "cpu") used[quota.name()] = amount.amount();
-      }
-    }
-    return used;
-  }
-
- private:
-  const int grpc_port_;
-  const std::vector<std::string> command_;
-  std::unique_ptr<ChildProcess> child_;
-};
-
-// Plays the controllers: admitted units finish after a while, so that the next ones
-// have their turn, until it is told to let the rest run.
-class Finisher {
- public:
-  Finisher(KubeApi* api, UsageWatch* watch) : thread_([this, api, watch] { Run(api, watch); }) {}
-  ~Finisher() { Stop(); }
-  void Stop() {
-    stopped_ = true;
-    if (thread_.joinable()) thread_.join();
-  }
-
- private:
-  void Run(KubeApi* api, UsageWatch* watch) {
-    const Json finished = {{"status", {{"phase", "Succeed"}, {"admissions", JsonArray()}}}};
-    while (!stopped_) {
-      for (const QueueUnit& unit : watch->Holders()) {
-        if (stopped_) return;
-        // Gone or changed meanwhile: its next turn comes.
-        api->Patch({kUnits, unit.key, Subresource::kStatus, PatchType::kMerge, finished}).IgnoreError();
-      }
-      Clock::Real().SleepFor(absl::Milliseconds(20));
-    }
-  }
-
-  std::atomic<bool> stopped_ = false;
-  std::thread thread_;
-};
 
 TEST_CASE("killed in the middle of admissions, the books are right and no quota is exceeded", "[e2e]") {
   const int rounds = FromEnvironment("KILL_TEST_ROUNDS", 2);
@@ -151,7 +31,7 @@ TEST_CASE("killed in the middle of admissions, the books are right and no quota 
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(a, parent, cores));
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(b, parent, cores));
   UsageWatch watch(&cluster.api(), ns, {{a, cores * 1000}, {b, cores * 1000}, {"", cores * 3 / 2 * 1000}});
-  Scheduler scheduler(cluster, ns);
+  Scheduler scheduler({.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns});
 
   for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);
@@ -188,10 +68,7 @@ TEST_CASE("killed in the middle of admissions, the books are right and no quota 
     REQUIRE(Await(kPatience, [&] { return watch.UnitCount() == 0; }));
   }
   CHECK(watch.exceeded() == std::vector<std::string>{});
-  for (const std::string& quota : {parent, a, b}) {
-    CHECK(cluster.api().Delete({.resource = kQuotas, .key = {kQuotaNamespace, quota}}).ok());
-    cluster.api().Delete({.resource = kQueues, .key = {"koord-queue", quota}}).IgnoreError();
-  }
+  cluster.DeleteQuotas(kQuotaNamespace, {parent, a, b});
 }
 
 }  // namespace

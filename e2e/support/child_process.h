@@ -12,8 +12,8 @@
 namespace kq::e2e {
 
 // A program that a test starts, kills and starts again. What it prints goes to a
-// file. Ended with SIGKILL when the object dies, so that no process is left. Not
-// thread-safe.
+// file. Ended with SIGKILL when the object dies, and when the thread that started
+// it ends, so that no process is left. Not thread-safe.
 class ChildProcess {
  public:
   // `command` is the program and its arguments; `log` is appended to.

@@ -8,9 +8,12 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "libs/common/clock.h"
 #include "libs/kube/http_kube_api.h"
@@ -81,18 +84,47 @@ std::string LogFile(const std::string& name) {
   return absl::StrCat(folder == nullptr ? "/tmp" : folder, "/", name);
 }
 
-TestCluster::TestCluster() {
+std::string FileText(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+int CountOf(const std::string& text, const std::string& phrase) {
+  int count = 0;
+  for (size_t at = text.find(phrase); at != std::string::npos; at = text.find(phrase, at + phrase.size())) ++count;
+  return count;
+}
+
+int FromEnvironment(const char* name, int fallback) {
+  const char* text = std::getenv(name);
+  int value = 0;
+  return text != nullptr && absl::SimpleAtoi(text, &value) ? value : fallback;
+}
+
+std::string EnvironmentKubeconfig() {
   const char* path = std::getenv("KUBECONFIG");
   if (path == nullptr) Fail("KUBECONFIG must name the kubeconfig of a test cluster");
-  kubeconfig_ = path;
+  return path;
+}
+
+TestCluster::TestCluster(const std::string& kubeconfig, Definitions definitions) : kubeconfig_(kubeconfig) {
   HttpKubeApiOptions options;
   options.user_agent = "koord-queue-e2e";
-  api_ = OrFail(NewHttpKubeApi(OrFail(LoadKubeconfig(path), path), options), "connect");
-  Run("kubectl apply -f deploy/crds -f deploy/crds/optional");
-  Run("kubectl wait --timeout=60s --for=condition=Established crd/queueunits.scheduling.x-k8s.io "
+  api_ = OrFail(NewHttpKubeApi(OrFail(LoadKubeconfig(kubeconfig), kubeconfig), options), "connect");
+  if (definitions == Definitions::kInstall) InstallDefinitions();
+}
+
+void TestCluster::InstallDefinitions() {
+  Kubectl("apply -f deploy/crds -f deploy/crds/optional");
+  Kubectl(
+      "wait --timeout=60s --for=condition=Established crd/queueunits.scheduling.x-k8s.io "
       "crd/queues.scheduling.x-k8s.io crd/elasticquotas.scheduling.sigs.k8s.io");
   const absl::StatusOr<Json> made = api_->Create(kNamespaces, "", {{"metadata", {{"name", "koord-queue"}}}});
   if (!made.ok() && !absl::IsAlreadyExists(made.status())) Fail(made.status().ToString());
+}
+
+std::string TestCluster::Kubectl(const std::string& arguments) const {
+  return Run(absl::StrCat("kubectl --kubeconfig=", kubeconfig_, " ", arguments));
 }
 
 TestCluster::~TestCluster() {
@@ -133,6 +165,15 @@ void TestCluster::DeleteAll(const KubeResource& resource, const std::string& ns)
   for (const Json& object : ListAll(resource, ns)) {
     const absl::Status status = api_->Delete({.resource = resource, .key = KeyOf(object)});
     if (!status.ok() && !absl::IsNotFound(status)) Fail(status.ToString());
+  }
+}
+
+void TestCluster::DeleteQuotas(const std::string& ns, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    for (const auto& [resource, where] : {std::pair(kQuotas, ns), std::pair(kQueues, std::string("koord-queue"))}) {
+      const absl::Status status = api_->Delete({.resource = resource, .key = {where, name}});
+      if (!status.ok() && !absl::IsNotFound(status)) Fail(status.ToString());
+    }
   }
 }
 

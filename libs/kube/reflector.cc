@@ -36,6 +36,7 @@ struct Reflector::State {
   absl::Duration OpenWatch();
   absl::Duration TakeEvent(absl::Duration timeout);
   absl::Duration EndWatch(const absl::Status& why);
+  absl::Duration Expired(const absl::Status& why);
   bool WatchWorked() const { return watch_was_useful || clock->TimeNow() - watch_since >= kShortWatch; }
 
   // False: the sink is full.
@@ -68,6 +69,7 @@ struct Reflector::State {
   absl::flat_hash_map<ObjectKey, Known> known;
   absl::Time watch_since;
   bool watch_was_useful = false;
+  bool expired = false;  // since a watch last worked
 
   mutable Mutex mu;
   CondVar stop_requested;
@@ -207,9 +209,10 @@ absl::Duration Reflector::State::OpenWatch() {
   absl::StatusOr<std::unique_ptr<WatchStream>> opened =
       api->Watch({options.resource, options.ns, options.label_selector, options.field_selector, version});
   if (!opened.ok()) {
+    if (absl::IsOutOfRange(opened.status())) return Expired(opened.status());
     const absl::Duration delay = Fail(opened.status(), "watch");
-    // Not found: the resource itself went; the list will say when it is back.
-    if (absl::IsOutOfRange(opened.status()) || absl::IsNotFound(opened.status())) ListAgain();
+    // The resource itself went; the list will say when it is back.
+    if (absl::IsNotFound(opened.status())) ListAgain();
     return delay;
   }
   watch_since = clock->TimeNow();
@@ -246,7 +249,10 @@ absl::Duration Reflector::State::TakeEvent(absl::Duration timeout) {
     return absl::ZeroDuration();
   }
   if (event->has_value()) watch_was_useful = true;
-  if (WatchWorked()) failures = 0;
+  if (WatchWorked()) {
+    failures = 0;
+    expired = false;
+  }
   if (!event->has_value()) return absl::ZeroDuration();
   if (!Handle(**event)) {
     ListAgain();
@@ -259,16 +265,23 @@ absl::Duration Reflector::State::TakeEvent(absl::Duration timeout) {
 }
 
 absl::Duration Reflector::State::EndWatch(const absl::Status& why) {
-  if (absl::IsOutOfRange(why)) {
-    ListAgain();
-  } else {
-    DropStream();
+  const bool worked = WatchWorked();
+  if (worked) {
+    failures = 0;
+    expired = false;
   }
+  if (absl::IsOutOfRange(why)) return Expired(why);
+  DropStream();
   // The server ends every watch from time to time, and Stop ends the last: no error.
-  if (absl::IsCancelled(why)) return absl::ZeroDuration();
-  if (!WatchWorked()) return Fail(why, "watch");
-  failures = 0;
-  return absl::ZeroDuration();
+  if (absl::IsCancelled(why) || worked) return absl::ZeroDuration();
+  return Fail(why, "watch");
+}
+
+// A list is the cure, so it is due at once, also after failures; if the last list
+// has not cured it, after a backoff.
+absl::Duration Reflector::State::Expired(const absl::Status& why) {
+  ListAgain();
+  return std::exchange(expired, true) ? Fail(why, "watch") : absl::ZeroDuration();
 }
 
 Reflector::Reflector(ReflectorOptions options, KubeApi* api, const Clock* clock, ReflectorSink* sink)

@@ -247,14 +247,42 @@ TEST_CASE("after 410 the list tells what was removed, with the list's version an
   CHECK(world.sink.removed_version == world.api.Version());
 }
 
-TEST_CASE("410 when a watch is opened leads to a list") {
+TEST_CASE("410 when a watch is opened leads to a list at once") {
   World world;
   world.Step();
   world.Create("a");
   world.api.Compact();
-  CHECK(world.Step() == absl::Seconds(1));
+  CHECK(world.Step() == absl::ZeroDuration());
   world.Step();
   CHECK(world.sink.Take() == Lines{"listed", "+ a", "listed"});
+}
+
+TEST_CASE("410 after the API server was away leads to a list at once, whatever the backoff was") {
+  World world;
+  world.Step();
+  world.Create("a");
+  world.api.Compact();
+  world.Fail(FakeCall::Verb::kWatch, Kind::kRefused, 3);
+  for (const int seconds : {1, 2, 4}) CHECK(world.Step() == absl::Seconds(seconds));
+  CHECK_FALSE(world.reflector->Health().ok());
+  CHECK(world.Step() == absl::ZeroDuration());
+  CHECK(world.Step() == absl::ZeroDuration());
+  CHECK(world.reflector->Health().ok());
+  CHECK(world.sink.Take() == Lines{"listed", "+ a", "listed"});
+}
+
+TEST_CASE("410 again and again, although it was listed, is met with ever slower lists") {
+  World world;
+  world.Step();
+  world.Fail(FakeCall::Verb::kWatch, Kind::kGone, 4);
+  CHECK(world.Step() == absl::ZeroDuration());
+  for (const int seconds : {1, 2, 4}) {
+    CHECK(world.Step() == absl::ZeroDuration());
+    CHECK(world.Step() == absl::Seconds(seconds));
+    CHECK_FALSE(world.reflector->Health().ok());
+  }
+  world.Steps(2);
+  CHECK(world.reflector->Health().ok());
 }
 
 TEST_CASE("an object that was deleted and created again in between is told as removed, then as new") {

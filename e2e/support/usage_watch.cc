@@ -1,4 +1,4 @@
-#include "e2e/failover/usage_watch.h"
+#include "e2e/support/usage_watch.h"
 
 #include <utility>
 
@@ -70,6 +70,20 @@ int64_t UsageWatch::Waiting(const std::string& quota) const {
   return waiting;
 }
 
+int64_t UsageWatch::Finished() const {
+  MutexLock lock(&mu_);
+  int64_t finished = 0;
+  for (const auto& [key, unit] : units_) {
+    if (IsFinished(unit.phase)) ++finished;
+  }
+  return finished;
+}
+
+std::map<ObjectKey, std::vector<uint64_t>> UsageWatch::AdmittedAt() const {
+  MutexLock lock(&mu_);
+  return admitted_at_;
+}
+
 void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   const auto known = units_.find(key);
   int64_t before = 0;
@@ -81,7 +95,10 @@ void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   }
   if (unit == nullptr) return;
   const int64_t after = CpuHeld(*unit);
-  if (before == 0 && after > 0) ++admissions_;
+  if (before == 0 && after > 0) {
+    ++admissions_;
+    admitted_at_[key].push_back(unit->version);
+  }
   held_[unit->quota] += after;
   held_[""] += after;
   units_.emplace(key, *unit);

@@ -1,5 +1,5 @@
-#ifndef E2E_FAILOVER_USAGE_WATCH_H_
-#define E2E_FAILOVER_USAGE_WATCH_H_
+#ifndef E2E_SUPPORT_USAGE_WATCH_H_
+#define E2E_SUPPORT_USAGE_WATCH_H_
 
 #include <cstdint>
 #include <map>
@@ -31,6 +31,11 @@ class UsageWatch : public ReflectorSink {
   // Units that hold quota now.
   std::vector<QueueUnit> Holders() const;
   size_t UnitCount() const;
+  // Units that are over.
+  int64_t Finished() const;
+  // By unit: the versions of the object at which it became a holder. One each, if
+  // nothing is admitted twice.
+  std::map<ObjectKey, std::vector<uint64_t>> AdmittedAt() const;
   // Units of a quota that wait.
   int64_t Waiting(const std::string& quota) const;
 
@@ -46,6 +51,7 @@ class UsageWatch : public ReflectorSink {
   std::map<ObjectKey, QueueUnit> units_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, int64_t> held_ ABSL_GUARDED_BY(mu_);
   int64_t admissions_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<ObjectKey, std::vector<uint64_t>> admitted_at_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> exceeded_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Reflector> reflector_;
   std::thread thread_;
@@ -53,4 +59,4 @@ class UsageWatch : public ReflectorSink {
 
 }  // namespace kq::e2e
 
-#endif  // E2E_FAILOVER_USAGE_WATCH_H_
+#endif  // E2E_SUPPORT_USAGE_WATCH_H_

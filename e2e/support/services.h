@@ -1,0 +1,94 @@
+#ifndef E2E_SUPPORT_SERVICES_H_
+#define E2E_SUPPORT_SERVICES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "e2e/support/child_process.h"
+#include "proto/queueing/v1/scheduler.pb.h"
+
+// The processes under test, as a test starts, kills and asks them. The test's data
+// must hold the program.
+namespace kq::e2e {
+
+struct ServiceOptions {
+  std::string kubeconfig;
+  std::string lease_namespace;
+  std::vector<std::string> flags = {};        // on top of the addresses, the lease and its times
+  std::vector<std::string> environment = {};  // POD_NAME=..., and so on
+  std::string log = "";                       // in the folder of the logs; empty: the program's name
+  bool check_invariants = true;               // of the scheduler, after every turn
+  // Times of the lease; short, so that a test need not wait for them.
+  std::vector<std::string> lease_times = {"--lease-duration=2s", "--renew-deadline=1500ms", "--retry-period=250ms"};
+};
+
+// One process that may be started again, on the same ports. Not thread-safe, except
+// the questions.
+class Service {
+ public:
+  void Start();
+  // kill -9, and waits.
+  void Kill();
+  void Signal(int signal) const;
+  bool Running();
+  // The exit code.
+  absl::StatusOr<int> Wait(absl::Duration timeout);
+  // Resident memory in KiB, while it runs.
+  int64_t ResidentKib() const;
+
+  // A GET of its own HTTP server: code and body; 0 if there is no answer.
+  std::pair<int, std::string> Fetch(int port, const std::string& path) const;
+  // /readyz?verbose
+  std::pair<int, std::string> Readyz() const { return Fetch(health_port_, "/readyz?verbose"); }
+  bool Ready() const { return Readyz().first == 200; }
+  const std::string& log() const { return log_; }
+
+ protected:
+  Service(const ServiceOptions& options, const std::string& program, std::vector<std::string> flags);
+
+  int health_port_ = 0;
+
+ private:
+  std::vector<std::string> command_;
+  std::string log_;
+  std::unique_ptr<ChildProcess> child_;
+};
+
+// koord-queue.
+class Scheduler : public Service {
+ public:
+  explicit Scheduler(const ServiceOptions& options);
+
+  absl::StatusOr<queueing::v1::Snapshot> Snapshot(bool without_units = true) const;
+  // Who leads, as a replica that does not says beside its UNAVAILABLE.
+  std::string LeaderInTrailer() const;
+  // What the books say is used, cpu in milli by quota; empty while it does not lead.
+  std::map<std::string, int64_t> Books() const;
+  // Why it waits and where, as the snapshot says; kNotFound if it does not know the unit.
+  absl::StatusOr<queueing::v1::UnitSnapshot> Explain(const std::string& ns, const std::string& name) const;
+  // The value of one series of /metrics ("koord_queue_leader"); 0 if it is not there.
+  double Metric(const std::string& series) const;
+
+ private:
+  explicit Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port);
+
+  const int grpc_port_;
+};
+
+// koord-queue-controllers.
+class Controllers : public Service {
+ public:
+  explicit Controllers(const ServiceOptions& options);
+
+ private:
+  explicit Controllers(const ServiceOptions& options, int health_port);
+};
+
+}  // namespace kq::e2e
+
+#endif  // E2E_SUPPORT_SERVICES_H_
