@@ -1,12 +1,15 @@
 #include "libs/common/json.h"
 
 #include <boost/json/kind.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse_options.hpp>
 #include <boost/json/parser.hpp>
+#include <boost/json/storage_ptr.hpp>
 #include <charconv>
 #include <cmath>
 #include <exception>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "libs/common/internal/json_string.h"
@@ -143,14 +146,14 @@ class Writer {
   std::string* const out_;
 };
 
-}  // namespace
-
-absl::StatusOr<Json> ParseJson(absl::string_view text) {
+absl::StatusOr<Json> ParseInto(boost::json::storage_ptr storage, absl::string_view text) {
   boost::json::parse_options options;
   options.max_depth = kMaxDepth;
   size_t offset = 0;
   try {
-    boost::json::parser parser({}, options);
+    unsigned char scratch[4096];
+    boost::json::parser parser({}, options, scratch);
+    parser.reset(std::move(storage));
     boost::json::error_code error;
     offset = parser.write_some(text.data(), text.size(), error);
     if (error) return ParseError(offset, error.message());
@@ -159,6 +162,16 @@ absl::StatusOr<Json> ParseJson(absl::string_view text) {
   } catch (const std::exception& e) {
     return ParseError(offset, e.what());
   }
+}
+
+}  // namespace
+
+absl::StatusOr<Json> ParseJson(absl::string_view text) { return ParseInto({}, text); }
+
+absl::StatusOr<Json> ParseJsonInOnePiece(absl::string_view text) {
+  // A value takes about four times the memory of its text.
+  const size_t bytes = 4 * text.size() + 512;
+  return ParseInto(boost::json::make_shared_resource<boost::json::monotonic_resource>(bytes), text);
 }
 
 std::string JsonText(const Json& value) {

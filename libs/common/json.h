@@ -26,6 +26,10 @@ using JsonArray = boost::json::array;
 // Parses one JSON text. kInvalidArgument with the offset if it is malformed or
 // nests deeper than 64. Duplicate keys: the last one wins, as in the API server.
 absl::StatusOr<Json> ParseJson(absl::string_view text);
+// As ParseJson, for a value that is looked at and let go: it lies in one piece of
+// memory, which is freed with the last value that was moved out of it. A copy is
+// independent. Such values of one text must not be changed by several threads.
+absl::StatusOr<Json> ParseJsonInOnePiece(absl::string_view text);
 
 // Compact text, keys in the order of the value.
 std::string JsonText(const Json& value);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kq {
@@ -87,6 +88,22 @@ TEST_CASE("nesting has a limit", "[json]") {
   CHECK(ParseJson(nested(64)).ok());
   CHECK(ParseJson(nested(65)).status().code() == absl::StatusCode::kInvalidArgument);
   CHECK(ParseJson(nested(100'000)).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("a value in one piece is equal to one in many, and its parts outlive it", "[json]") {
+  const std::string text =
+      R"({"a":[1,2.5,"three",{"four":null}],"long":"a string that is longer than what lies inline"})";
+  absl::StatusOr<Json> whole = ParseJsonInOnePiece(text);
+  REQUIRE(whole.ok());
+  CHECK(*whole == *ParseJson(text));
+  CHECK(JsonText(*whole) == text);
+  const Json moved = std::move(whole->get_object()["a"]);
+  const Json copied = whole->get_object()["long"];
+  whole = absl::CancelledError("the rest is gone");
+  CHECK(JsonText(moved) == R"([1,2.5,"three",{"four":null}])");
+  CHECK(JsonText(copied) == R"("a string that is longer than what lies inline")");
+  CHECK(absl::IsInvalidArgument(ParseJsonInOnePiece("{\"a\":").status()));
+  CHECK(absl::IsInvalidArgument(ParseJsonInOnePiece(std::string(1000, '[')).status()));
 }
 
 TEST_CASE("of two values with one key the last one wins", "[json]") {

@@ -240,11 +240,8 @@ Connection::Sent Connection::Send(absl::string_view bytes, Deadline deadline) {
 absl::StatusOr<size_t> Connection::Receive(Deadline deadline) {
   if (ended_) return 0;
   for (;;) {
-    if (cancel_fd_ >= 0) {
-      // Not only when there is nothing to read: a busy stream is cancelled too.
-      const absl::Status idle = WaitFor(Wait::kReadable, Deadline::After(absl::ZeroDuration()));
-      if (absl::IsCancelled(idle)) return idle;
-    }
+    // Not only when there is nothing to read: a busy stream is cancelled too.
+    if (cancelled_.load()) return absl::CancelledError("cancelled");
     const auto [to, size] = buffer_.Space();
     absl::Status status;
     if (ssl_ != nullptr) {
@@ -268,7 +265,7 @@ absl::StatusOr<size_t> Connection::Receive(Deadline deadline) {
 }
 
 bool Connection::Fresh() const {
-  if (ended_ || !Received().empty() || (ssl_ != nullptr && SSL_pending(ssl_.get()) > 0)) return false;
+  if (ended_ || !Received().empty() || (ssl_ != nullptr && SSL_has_pending(ssl_.get()) == 1)) return false;
   char byte;
   const ssize_t result = recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return result < 0 && (errno == EAGAIN || errno == EINTR);
@@ -281,6 +278,9 @@ absl::Status Connection::EnableCancel() {
   return cancel_fd_ >= 0 ? absl::OkStatus() : Broken("eventfd", errno);
 }
 
-void Connection::Cancel() { eventfd_write(cancel_fd_, 1); }
+void Connection::Cancel() {
+  cancelled_.store(true);
+  eventfd_write(cancel_fd_, 1);
+}
 
 }  // namespace kq

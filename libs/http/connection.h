@@ -1,6 +1,7 @@
 #ifndef LIBS_HTTP_CONNECTION_H_
 #define LIBS_HTTP_CONNECTION_H_
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -77,7 +78,8 @@ class Connection {
   absl::Status TlsFailure(absl::string_view reason) const;
 
   const int fd_;
-  int cancel_fd_ = -1;
+  int cancel_fd_ = -1;  // wakes who waits; what counts is cancelled_
+  std::atomic<bool> cancelled_{false};
   std::unique_ptr<ssl_st, void (*)(ssl_st*)> ssl_{nullptr, nullptr};
   KeepTlsSession keep_session_;
   bool ended_ = false;

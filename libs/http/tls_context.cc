@@ -76,9 +76,7 @@ absl::StatusOr<TlsContext> NewContext(const SSL_METHOD* method) {
   if (ctx == nullptr) return Invalid("TLS");
   SSL_CTX_set_min_proto_version(ctx.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(ctx.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-  // Buffers of idle connections are given back (34 kB each).
-  SSL_CTX_set_mode(ctx.get(),
-                   SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_mode(ctx.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return ctx;
 }
 
@@ -102,6 +100,8 @@ absl::StatusOr<TlsContext> NewClientTls(const ClientTlsOptions& options) {
     KQ_RETURN_IF_ERROR(UseOwnCertificate(ctx.get(), options.certificate_pem, options.key_pem));
   }
   SSL_CTX_set_verify(ctx.get(), options.skip_verify ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
+  // What has arrived is taken in one call, instead of the head of a record and its rest.
+  SSL_CTX_set_read_ahead(ctx.get(), 1);
   SSL_CTX_set_session_cache_mode(ctx.get(), SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
   SSL_CTX_sess_set_new_cb(ctx.get(), OnNewSession);
   return ctx;
@@ -109,6 +109,9 @@ absl::StatusOr<TlsContext> NewClientTls(const ClientTlsOptions& options) {
 
 absl::StatusOr<TlsContext> NewServerTls(const ServerTlsOptions& options) {
   KQ_ASSIGN_OR_RETURN(TlsContext ctx, NewContext(TLS_server_method()));
+  // A server may have many connections, of which most are idle: their buffers (34 kB
+  // each) are given back. A client has few, and would get them anew for each answer.
+  SSL_CTX_set_mode(ctx.get(), SSL_MODE_RELEASE_BUFFERS);
   KQ_RETURN_IF_ERROR(UseOwnCertificate(ctx.get(), options.certificate_pem, options.key_pem));
   // Without it OpenSSL refuses to resume sessions of clients with certificates.
   constexpr unsigned char kSessionContext[] = "kq";

@@ -188,7 +188,7 @@ class HttpKubeApi : public KubeApi {
 
   absl::StatusOr<Json> CallForObject(CallKind kind, HttpRequest request) {
     KQ_ASSIGN_OR_RETURN(const HttpResponse answer, Call(kind, std::move(request)));
-    absl::StatusOr<Json> object = ParseJson(answer.body);
+    absl::StatusOr<Json> object = ParseJsonInOnePiece(answer.body);
     if (object.ok()) return object;
     const ObjectKey key = KeyInText(answer.body);
     const std::string what =

@@ -92,7 +92,7 @@ class HttpWatch : public WatchStream {
 
  private:
   absl::StatusOr<std::optional<WatchEvent>> Decode(absl::string_view line) {
-    absl::StatusOr<Json> document = ParseJson(line);
+    absl::StatusOr<Json> document = ParseJsonInOnePiece(line);
     if (!document.ok()) return Undecoded(line, document.status().message());
     Json* const object = document->is_object() ? document->get_object().if_contains("object") : nullptr;
     if (object == nullptr || !object->is_object()) return Undecoded(line, "it has no object");

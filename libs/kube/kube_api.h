@@ -59,7 +59,9 @@ struct BrokenObject {
 };
 
 struct ListPage {
-  std::vector<Json> items;           // without kind and apiVersion, as the server sends them
+  // Without kind and apiVersion, as the server sends them. They share one piece of
+  // memory, which an item that is moved away and kept holds as a whole.
+  std::vector<Json> items;
   std::vector<BrokenObject> broken;  // the others; they exist, so nobody may take them for removed
   uint64_t version = 0;              // the list's resourceVersion
   std::string continue_token;        // empty on the last page

@@ -41,7 +41,7 @@ absl::StatusOr<ListPage> ParseItemByItem(absl::string_view body, const absl::Sta
 }  // namespace
 
 absl::StatusOr<ListPage> ParseListPage(absl::string_view body) {
-  absl::StatusOr<Json> document = ParseJson(body);
+  absl::StatusOr<Json> document = ParseJsonInOnePiece(body);
   if (!document.ok()) return ParseItemByItem(body, document.status());
   ListPage page;
   KQ_RETURN_IF_ERROR(ReadMetadata(*document, &page));

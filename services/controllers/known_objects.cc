@@ -4,18 +4,35 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "libs/kube/kube_api.h"
 
 namespace kq::controllers {
 namespace {
 
-KnownObjects::Known Kept(const Json& object) {
-  Json copy = object;
-  if (copy.is_object()) {
-    Json* metadata = copy.get_object().if_contains("metadata");
-    if (metadata != nullptr && metadata->is_object()) metadata->get_object().erase("managedFields");
+// The members of `object` but for those named, as text without the closing brace.
+std::string OpenText(const JsonObject& object, absl::string_view without) {
+  std::string text = "{";
+  for (const auto& member : object) {
+    const absl::string_view key(member.key().data(), member.key().size());
+    if (key == without) continue;
+    absl::StrAppend(&text, text.size() > 1 ? "," : "", JsonText(Json(member.key())), ":", JsonText(member.value()));
   }
-  return {VersionOf(object), UidOf(object), std::make_shared<const std::string>(JsonText(copy))};
+  return text;
+}
+
+// The object without metadata.managedFields, which are a third of it.
+std::string TextToKeep(const Json& object) {
+  const Json* metadata = Find(object, {"metadata"});
+  if (metadata == nullptr || !metadata->is_object()) return JsonText(object);
+  std::string text = OpenText(object.get_object(), "metadata");
+  absl::StrAppend(&text, text.size() > 1 ? "," : "", "\"metadata\":", OpenText(metadata->get_object(), "managedFields"),
+                  "}}");
+  return text;
+}
+
+KnownObjects::Known Kept(const Json& object) {
+  return {VersionOf(object), UidOf(object), std::make_shared<const std::string>(TextToKeep(object))};
 }
 
 }  // namespace
@@ -76,7 +93,7 @@ uint64_t KnownObjects::Delivered(const ObjectKey& key) const {
 
 std::shared_ptr<const Json> ParseKnown(const std::shared_ptr<const std::string>& text) {
   if (text == nullptr) return nullptr;
-  absl::StatusOr<Json> object = ParseJson(*text);
+  absl::StatusOr<Json> object = ParseJsonInOnePiece(*text);
   return object.ok() ? std::make_shared<const Json>(*std::move(object)) : nullptr;
 }
 

@@ -91,7 +91,12 @@ TEST_CASE("of two namespaces' watches each knows how far it is") {
 TEST_CASE("managedFields are not kept") {
   Cache c;
   CHECK(c.jobs->Upserted(Named("a", 5, "u", ",'managedFields':[{'manager':'x'}]")));
-  CHECK(Find(*c.cache.Look({"ns", "a"}).job, {"metadata", "managedFields"}) == nullptr);
+  const ObjectCache::Object kept = c.cache.Look({"ns", "a"}).job;
+  REQUIRE(kept != nullptr);
+  CHECK(Find(*kept, {"metadata", "managedFields"}) == nullptr);
+  // All else is.
+  Json expected = Named("a", 5, "u");
+  CHECK(*kept == expected);
 }
 
 TEST_CASE("pods are counted for their job by UID") {

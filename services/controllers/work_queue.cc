@@ -52,20 +52,23 @@ std::optional<ObjectKey> WorkQueue::Take(absl::Duration timeout) {
       ready_.pop_front();
       wanted_.erase(key);
       taken_.insert(key);
+      PassOnLocked();
       return key;
     }
     if (now >= deadline) break;
-    const absl::Time due = waiting_.empty() ? deadline : std::min(deadline, waiting_.begin()->first);
-    changed_.WaitFor(&mu_, due - now);
+    WaitForWorkLocked(now, deadline);
   }
+  PassOnLocked();
   return std::nullopt;
 }
 
 void WorkQueue::Done(const ObjectKey& key) {
   MutexLock lock(&mu_);
   taken_.erase(key);
-  if (wanted_.contains(key)) ready_.push_back(key);
-  changed_.SignalAll();
+  if (taken_.empty()) all_done_.SignalAll();
+  if (!wanted_.contains(key)) return;
+  ready_.push_back(key);
+  changed_.Signal();
 }
 
 void WorkQueue::Stop() {
@@ -84,7 +87,7 @@ bool WorkQueue::WaitIdle(absl::Time deadline) {
   while (!taken_.empty()) {
     const absl::Duration left = deadline - clock_->TimeNow();
     if (left <= absl::ZeroDuration()) return false;
-    changed_.WaitFor(&mu_, left);
+    all_done_.WaitFor(&mu_, left);
   }
   return true;
 }
@@ -121,6 +124,9 @@ void WorkQueue::WaitLocked(const ObjectKey& key, absl::Time until) {
     at->second = until;
   }
   waiting_.emplace(until, key);
+  if (waiting_.begin()->first < until) return;
+  // It is the next one now, and whoever is woken waits for it.
+  timekeeper_ = 0;
   changed_.Signal();
 }
 
@@ -131,6 +137,21 @@ void WorkQueue::WakeDueLocked(absl::Time now) {
     due_.erase(key);
     AddLocked(key);
   }
+}
+
+void WorkQueue::WaitForWorkLocked(absl::Time now, absl::Time until) {
+  if (waiting_.empty() || timekeeper_ != 0) {
+    changed_.WaitFor(&mu_, until - now);
+    return;
+  }
+  const uint64_t me = ++timekeepers_;
+  timekeeper_ = me;
+  changed_.WaitFor(&mu_, std::min(until, waiting_.begin()->first) - now);
+  if (timekeeper_ == me) timekeeper_ = 0;
+}
+
+void WorkQueue::PassOnLocked() {
+  if (!ready_.empty() || (!waiting_.empty() && timekeeper_ == 0)) changed_.Signal();
 }
 
 }  // namespace kq::controllers

@@ -76,12 +76,21 @@ class WorkQueue {
   void AddLocked(const ObjectKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WaitLocked(const ObjectKey& key, absl::Time until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeDueLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits for a key, at most until `until` and for what is due before.
+  void WaitForWorkLocked(absl::Time now, absl::Time until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Wakes one more worker if there is anything for it.
+  void PassOnLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const WorkQueueOptions options_;
   const Clock* const clock_;
 
   mutable Mutex mu_;
+  // One worker is woken for each key, and one alone wakes for the next time: with
+  // all of them, most of what the process does would be waking up.
   CondVar changed_;
+  uint64_t timekeeper_ ABSL_GUARDED_BY(mu_) = 0;  // who waits for the next time; 0: nobody
+  uint64_t timekeepers_ ABSL_GUARDED_BY(mu_) = 0;
+  CondVar all_done_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<ObjectKey> ready_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<ObjectKey> wanted_ ABSL_GUARDED_BY(mu_);  // ready, or added while taken

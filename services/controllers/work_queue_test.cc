@@ -170,4 +170,36 @@ TEST_CASE("no key is ever with two workers at once") {
   for (const std::atomic<int>& count : handled) CHECK(count > 0);
 }
 
+TEST_CASE("of workers that wait, one is awake for each key, whatever they wait for") {
+  WorkQueue queue(Plain(), &Clock::Real());
+  constexpr int kKeys = 300;
+  std::atomic<int> handled{0};
+  std::vector<std::thread> workers;
+  for (int w = 0; w < 8; ++w) {
+    workers.emplace_back([&] {
+      while (!queue.Stopped()) {
+        // Far longer than the test may take: no worker comes back by itself.
+        const std::optional<ObjectKey> key = queue.Take(absl::Hours(1));
+        if (!key.has_value()) continue;
+        ++handled;
+        queue.Done(*key);
+      }
+    });
+  }
+  queue.AddAfter(kA, absl::Hours(1));  // those that come later are due before it
+  for (int i = 0; i < kKeys; ++i) {
+    const ObjectKey key{"ns", absl::StrCat(i)};
+    if (i % 2 == 0) {
+      queue.Add(key);
+    } else {
+      queue.AddAfter(key, absl::Milliseconds((7 * i) % 50));
+    }
+  }
+  const absl::Time give_up = Clock::Real().TimeNow() + absl::Seconds(30);
+  while (handled < kKeys && Clock::Real().TimeNow() < give_up) Clock::Real().SleepFor(absl::Milliseconds(1));
+  CHECK(handled == kKeys);
+  queue.Stop();
+  for (std::thread& worker : workers) worker.join();
+}
+
 }  // namespace kq::controllers
