@@ -8,7 +8,7 @@ export HOME=$TEST_TMPDIR XDG_CACHE_HOME=$TEST_TMPDIR/cache KUBECACHEDIR=$TEST_TM
 export DEMO_PROGRAMS=$TEST_TMPDIR/programs
 export KUBECONFIG=$TEST_TMPDIR/there-is-none      # the demo must not look at it
 mkdir -p "$DEMO_PROGRAMS"
-ln -sf "$PWD"/services/scheduler/koord-queue "$PWD"/services/controllers/koord-queue-controllers "$PWD"/cli/kqctl/kqctl "$DEMO_PROGRAMS"
+ln -sf "$PWD"/services/scheduler/koord-queue "$PWD"/services/controllers/koord-queue-controllers "$PWD"/services/visibility/koord-queue-visibility "$PWD"/cli/kqctl/kqctl "$DEMO_PROGRAMS"
 story=$TEST_TMPDIR/story
 demo=
 

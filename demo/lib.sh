@@ -33,6 +33,11 @@ show() { # COMMAND...: as one would type it, and what it prints
   "$@" 2>&1 | quote || differs "the command above answers" "it failed"
 }
 
+show_line() { # LINE: the same for a line with a pipe
+  printf '\n   %s$ %s%s\n' "$bold" "$1" "$plain"
+  eval "$1" 2>&1 | quote || differs "the command above answers" "it failed"
+}
+
 differs() { # EXPECTED FOUND: the end of a story that goes differently
   local name
   printf '\n%s== This is not how it should go%s  (%s s)\n' "$red$bold" "$plain" "$(elapsed)"

@@ -57,9 +57,9 @@ bazel_build() { # FOLDER; with the flags of the tests, so that nothing is built 
   cd "$root"
   grep -qzF -- "--workspace_directory=$root" /proc/[0-9]*/cmdline 2>/dev/null || started_bazel=1
   attend bazel build "${flags[@]}" //services/scheduler:koord-queue //services/controllers:koord-queue-controllers \
-    //cli/kqctl || differs "the programs can be built" "Bazel says no; see above"
+    //services/visibility:koord-queue-visibility //cli/kqctl || differs "the programs can be built" "Bazel says no; see above"
   mkdir "$1"
-  cp "$(bazel info bazel-bin 2>/dev/null)"/{services/scheduler/koord-queue,services/controllers/koord-queue-controllers,cli/kqctl/kqctl} "$1"
+  cp "$(bazel info bazel-bin 2>/dev/null)"/{services/scheduler/koord-queue,services/controllers/koord-queue-controllers,services/visibility/koord-queue-visibility,cli/kqctl/kqctl} "$1"
   leave_bazel
 }
 
@@ -189,7 +189,7 @@ start_services() {
   grpc=$(free_port 10260) metrics=$(free_port 10259) health=$(free_port 8081)
   server=()
   [ "$grpc" = 10260 ] || server=(--server="127.0.0.1:$grpc")
-  heading "The two processes of koord-queue"
+  heading "The processes of koord-queue"
   start koord-queue "$programs/koord-queue" --kubeconfig="$state/kubeconfig" --v=2 \
     --lease-namespace="$namespace" --lease-name=koord-queue \
     --grpc-bind-address="127.0.0.1:$grpc" --metrics-bind-address="127.0.0.1:$metrics"
@@ -199,4 +199,34 @@ start_services() {
   happened "koord-queue decides who may run: pid ${services[koord-queue]}, http://127.0.0.1:$metrics/metrics, log $state/logs/koord-queue.log"
   await 60 "koord-queue-controllers are ready" 200 curl -s -o /dev/null -m 5 -w '%{http_code}' "http://127.0.0.1:$health/readyz"
   happened "koord-queue-controllers make QueueUnits of Jobs and release Jobs: pid ${services[koord-queue-controllers]}, log $state/logs/koord-queue-controllers.log"
+  start_visibility "$grpc"
+}
+
+# The API server calls the visibility server as a part of its own API. Only that of the local cluster can reach it.
+start_visibility() { # GRPC_PORT
+  [ "$place" = local ] || return 0
+  local port metrics
+  port=$(free_port 8082) metrics=$(free_port 8083)
+  cat >"$state/visibility.yaml" <<YAML
+apiVersion: v1
+kind: Service
+metadata: {name: koord-queue-visibility-server, namespace: koord-queue}
+spec: {type: ExternalName, externalName: localhost}      # a process of this machine instead of pods
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {name: v1alpha1.visibility.koord-queue.x-k8s.io}
+spec:
+  group: visibility.koord-queue.x-k8s.io
+  version: v1alpha1
+  groupPriorityMinimum: 100
+  versionPriority: 100
+  service: {name: koord-queue-visibility-server, namespace: koord-queue, port: $port}
+YAML
+  kubectl create -f "$state/visibility.yaml" >/dev/null
+  start koord-queue-visibility "$programs/koord-queue-visibility" --kubeconfig="$state/kubeconfig" --v=4 \
+    --server="127.0.0.1:$1" --bind-address="127.0.0.1:$port" --metrics-bind-address="127.0.0.1:$metrics"
+  await 60 "the API server has the visibility API" True kubectl get apiservice v1alpha1.visibility.koord-queue.x-k8s.io \
+    -o 'jsonpath={.status.conditions[?(@.type=="Available")].status}'
+  happened "koord-queue-visibility shows who waits, as a part of the API server: pid ${services[koord-queue-visibility]}, log $state/logs/koord-queue-visibility.log"
 }

@@ -114,7 +114,24 @@ step_second_waits() {
   [ "$(job second .spec.suspend)" = true ] || differs "the Job second is suspended" "it is not"
   [ -z "$(phases second)" ] || differs "the Job second has no pods" "$(phases second)"
   show_position
+  show_visibility
   [ "$(job first "$complete")" != True ] || differs "the Job first still runs while we look" "its $run_for s are over"
+}
+
+# The lines of the observability guide, as they are printed there.
+visibility=/apis/visibility.koord-queue.x-k8s.io/v1alpha1
+raw_queue="kubectl get --raw \"$visibility/queues/team-a/queueunits\" | jq ."
+raw_quota="kubectl get --raw \"$visibility/elasticquotas/team-a/queueunits?phase=Enqueued\" | jq '.items | length'"
+
+show_visibility() {
+  [ "$place" = local ] || return 0
+  printf '\n'
+  tell "The same through the API server, for everybody who has the right:"
+  show_line "$raw_queue"
+  show_line "$raw_quota"
+  local waiting
+  waiting=$(eval "$raw_quota")
+  [ "$waiting" = 1 ] || differs "one unit of team-a is Enqueued" "'$waiting'"
 }
 
 show_position() {
@@ -159,6 +176,7 @@ tell_how_to_go_on() {
     "  kubectl get events --field-selector involvedObject.kind=QueueUnit" "" \
     "  kqctl units${server:+ ${server[*]}}" \
     "  kqctl explain $namespace/second${server:+ ${server[*]}}" \
-    "  kqctl quotas${server:+ ${server[*]}}" "" \
-    "Ctrl-C here ends it all and leaves nothing behind."
+    "  kqctl quotas${server:+ ${server[*]}}" ""
+  [ "$place" != local ] || tell "  $raw_queue" "  $raw_quota" ""
+  tell "Ctrl-C here ends it all and leaves nothing behind."
 }

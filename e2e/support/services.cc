@@ -48,8 +48,10 @@ Service::Service(const ServiceOptions& options, const std::string& program, std:
   }
   command_.push_back(DataFile(program));
   command_.push_back(absl::StrCat("--kubeconfig=", options.kubeconfig));
-  command_.push_back(absl::StrCat("--lease-namespace=", options.lease_namespace));
-  command_.insert(command_.end(), options.lease_times.begin(), options.lease_times.end());
+  if (options.with_lease) {
+    command_.push_back(absl::StrCat("--lease-namespace=", options.lease_namespace));
+    command_.insert(command_.end(), options.lease_times.begin(), options.lease_times.end());
+  }
   command_.insert(command_.end(), flags.begin(), flags.end());
   command_.insert(command_.end(), options.flags.begin(), options.flags.end());
   const std::string name = program.substr(program.rfind('/') + 1);
@@ -99,6 +101,17 @@ std::pair<int, std::string> Service::Fetch(int port, const std::string& path) co
   return {answer->code, answer->body};
 }
 
+Visibility::Visibility(const ServiceOptions& options, const std::string& scheduler)
+    : Visibility(options, scheduler, FreePort(), FreePort()) {}
+
+Visibility::Visibility(const ServiceOptions& options, const std::string& scheduler, int port, int metrics_port)
+    : Service(options, "services/visibility/koord-queue-visibility",
+              {absl::StrCat("--server=", scheduler), absl::StrCat("--bind-address=", Loopback(port)),
+               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port))}),
+      port_(port) {
+  health_port_ = metrics_port;
+}
+
 Scheduler::Scheduler(const ServiceOptions& options) : Scheduler(options, FreePort(), FreePort()) {}
 
 Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port)
@@ -109,6 +122,8 @@ Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_p
       grpc_port_(grpc_port) {
   health_port_ = metrics_port;
 }
+
+std::string Scheduler::grpc_address() const { return Loopback(grpc_port_); }
 
 absl::StatusOr<pb::Snapshot> Scheduler::Snapshot(bool without_units) const {
   grpc::ClientContext context;

@@ -23,6 +23,7 @@ struct ServiceOptions {
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on
   std::string log = "";                       // in the folder of the logs; empty: the program's name
   bool check_invariants = true;               // of the scheduler, after every turn
+  bool with_lease = true;
   // Times of the lease; short, so that a test need not wait for them.
   std::vector<std::string> lease_times = {"--lease-duration=2s", "--renew-deadline=1500ms", "--retry-period=250ms"};
 };
@@ -67,6 +68,7 @@ class Scheduler : public Service {
   absl::StatusOr<queueing::v1::Snapshot> Snapshot(bool without_units = true) const;
   // Who leads, as a replica that does not says beside its UNAVAILABLE.
   std::string LeaderInTrailer() const;
+  std::string grpc_address() const;
   // What the books say is used, cpu in milli by quota; empty while it does not lead.
   std::map<std::string, int64_t> Books() const;
   // Why it waits and where, as the snapshot says; kNotFound if it does not know the unit.
@@ -78,6 +80,21 @@ class Scheduler : public Service {
   explicit Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port);
 
   const int grpc_port_;
+};
+
+// koord-queue-visibility, which follows one scheduler. It has no lease: those options
+// are left out.
+class Visibility : public Service {
+ public:
+  Visibility(const ServiceOptions& options, const std::string& scheduler);
+
+  // Where the API server is to call it.
+  int port() const { return port_; }
+
+ private:
+  Visibility(const ServiceOptions& options, const std::string& scheduler, int port, int metrics_port);
+
+  const int port_;
 };
 
 // koord-queue-controllers.

@@ -46,6 +46,8 @@ namespace {
 constexpr size_t kMailboxLimit = 200'000;
 // A loop that did not turn for so long hangs.
 constexpr absl::Duration kLoopPatience = absl::Minutes(1);
+// So large a part of the decision thread's time goes into pictures at most.
+constexpr double kSnapshotShare = 0.1;
 constexpr absl::Duration kServingGrace = absl::Seconds(1);
 // For the label and the lease, at the end.
 constexpr absl::Duration kFarewell = absl::Seconds(2);
@@ -229,6 +231,7 @@ absl::Status WiredServer::MakeLoop() {
   KQ_ASSIGN_OR_RETURN(core_, MakeCore(config_.core));
   SchedulerLoopOptions options;
   options.check_invariants = config_.check_invariants;
+  options.snapshot_share = kSnapshotShare;
   options.on_leading = [this] { ShowsPictures(); };
   SchedulerLoopParts parts{core_.core.get(), &mailbox_, &publisher_, writer_.get(), clock_, &metrics_, {ring_.get()}};
   if (log_ != nullptr) parts.recorders.push_back(log_.get());

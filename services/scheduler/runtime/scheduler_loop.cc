@@ -10,6 +10,12 @@
 #include "services/scheduler/runtime/stopwatch.h"
 
 namespace kq::scheduler {
+namespace {
+
+// How long readers may not see what has changed, on account of snapshot_share.
+constexpr absl::Duration kLongestBlindness = absl::Seconds(1);
+
+}  // namespace
 
 SchedulerLoop::SchedulerLoop(SchedulerLoopOptions options, SchedulerLoopParts parts)
     : options_(std::move(options)),
@@ -17,7 +23,10 @@ SchedulerLoop::SchedulerLoop(SchedulerLoopOptions options, SchedulerLoopParts pa
       last_turn_nanos_(absl::ToUnixNanos(parts_.clock->TimeNow())) {}
 
 void SchedulerLoop::RunTurn(absl::Duration wait_limit) {
-  const absl::Duration until_due = parts_.core->NextWakeup() - parts_.clock->TimeNow();
+  absl::Time due = parts_.core->NextWakeup();
+  // What was left out by the last turn; before all is listed nothing is published.
+  if (parts_.core->Synced() && parts_.core->Changed()) due = std::min(due, next_snapshot_);
+  const absl::Duration until_due = due - parts_.clock->TimeNow();
   Turn turn;
   turn.events = std::make_shared<const std::vector<Event>>(
       parts_.mailbox->TakeAll(std::clamp(until_due, absl::ZeroDuration(), wait_limit)));
@@ -45,19 +54,25 @@ void SchedulerLoop::Decide(Turn* turn, TurnTimes* times) {
   turn->asked = core.asked() - asked_before;
   times->cycle = watch.Lap();
 
-  if (core.Changed()) {
-    std::shared_ptr<const Snapshot> snapshot = core.TakeSnapshot(turn->now);
-    const bool leads = !snapshot->epoch.empty();
-    parts_.publisher->Publish(std::move(snapshot));
-    if (leads && !leading_told_) {
-      leading_told_ = true;
-      options_.on_leading();
-    }
-  }
-  times->snapshot = watch.Lap();
+  Publish(turn->now, &times->snapshot);
 
+  watch.Lap();
   for (const Decision& decision : *turn->decisions) parts_.sink->Submit(decision);
   times->submit = watch.Lap();
+}
+
+void SchedulerLoop::Publish(absl::Time now, absl::Duration* took) {
+  Core& core = *parts_.core;
+  if (!core.Changed() || now < next_snapshot_) return;
+  Stopwatch watch;
+  std::shared_ptr<const Snapshot> snapshot = core.TakeSnapshot(now);
+  const bool leads = !snapshot->epoch.empty();
+  parts_.publisher->Publish(std::move(snapshot));
+  *took = watch.Lap();
+  next_snapshot_ = now + std::min(*took * (1 / options_.snapshot_share - 1), kLongestBlindness);
+  if (!leads || leading_told_) return;
+  leading_told_ = true;
+  options_.on_leading();
 }
 
 void SchedulerLoop::Finish(const Turn& turn, const TurnTimes& times) {

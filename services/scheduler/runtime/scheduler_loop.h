@@ -21,6 +21,11 @@ struct SchedulerLoopOptions {
   absl::Duration idle_limit = absl::Seconds(2);
   // A turn that took longer is logged and counted.
   absl::Duration turn_limit = absl::Seconds(1);
+  // The part of the time that pictures may take, from more than 0 to 1 (no limit).
+  // Where each is expensive, as with one queue of 100 000 units, and each turn would
+  // make one, some turns publish none; what they changed is shown at most a second
+  // later.
+  double snapshot_share = 1;
   // After each turn check every invariant and abort if one is broken. Costs a
   // walk over everything: for debugging.
   bool check_invariants = false;
@@ -66,6 +71,9 @@ class SchedulerLoop {
  private:
   // Applies `turn`'s events, decides and publishes.
   void Decide(Turn* turn, TurnTimes* times);
+  // Takes a picture and publishes it, if there is news and it is time for one.
+  // `took` becomes what that cost.
+  void Publish(absl::Time now, absl::Duration* took);
   void Finish(const Turn& turn, const TurnTimes& times);
   void CheckInvariants() const;
 
@@ -73,6 +81,7 @@ class SchedulerLoop {
   const SchedulerLoopParts parts_;
   absl::Time last_now_ = absl::InfinitePast();
   bool leading_told_ = false;
+  absl::Time next_snapshot_ = absl::InfinitePast();  // none before
   std::atomic<bool> stopped_ = false;
   std::atomic<int64_t> last_turn_nanos_;
   std::atomic<int64_t> turns_ = 0;

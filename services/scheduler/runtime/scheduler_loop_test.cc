@@ -72,6 +72,25 @@ struct World {
   SchedulerLoop loop;
 };
 
+TEST_CASE("pictures that take too large a share are left out, and the last one comes by itself") {
+  SchedulerLoopOptions options;
+  options.snapshot_share = 1e-12;  // after any picture the next one comes a second later
+  World world(options);
+  world.ListAll();
+  world.Turn();
+  const uint64_t first = world.publisher.Latest()->revision;
+  world.Post(UnitUpserted{UnitValue("a", 3, 1000)});
+  world.Turn();
+  CHECK(world.publisher.Latest()->revision == first);
+  world.clock.Advance(absl::Milliseconds(999));
+  world.Turn();
+  CHECK(world.publisher.Latest()->revision == first);
+  world.clock.Advance(absl::Milliseconds(1));
+  world.Turn();
+  CHECK(world.publisher.Latest()->revision == first + 1);
+  CHECK(world.publisher.Latest()->queues[0]->waiting.size() == 1);
+}
+
 TEST_CASE("nothing is decided or published before every kind is listed") {
   World world;
   world.Post(UnitUpserted{UnitValue("a", 3, 1000)});

@@ -1,0 +1,218 @@
+// What operators ask for with kubectl get --raw, through the real kube-aggregator:
+// kubectl -> kube-apiserver -> koord-queue-visibility -> the scheduler's pictures.
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "e2e/support/objects.h"
+#include "e2e/support/own_cluster.h"
+#include "e2e/support/services.h"
+#include "e2e/support/test_cluster.h"
+#include "libs/common/clock.h"
+
+namespace kq::e2e {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Minutes(2);
+const std::string kApi = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
+
+ServiceOptions Without(ServiceOptions options) {
+  options.with_lease = false;
+  return options;
+}
+
+// A cluster with the processes, and the objects that lead the API server to them: a
+// Service without a selector, since a pod's address cannot be loopback.
+class World {
+ public:
+  World()
+      : cluster_(own_.kubeconfig()),
+        scheduler_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "koord-queue"}),
+        visibility_(
+            Without({.kubeconfig = own_.kubeconfig(), .flags = {"--max-picture-age=3s", "--remember-reviews=1s"}}),
+            scheduler_.grpc_address()) {
+    cluster_.Create({"", "v1", "services"}, "koord-queue",
+                    {{"apiVersion", "v1"},
+                     {"kind", "Service"},
+                     {"metadata", {{"name", "koord-queue-visibility-server"}}},
+                     {"spec", {{"type", "ExternalName"}, {"externalName", "localhost"}}}});
+    const JsonObject service = {
+        {"name", "koord-queue-visibility-server"}, {"namespace", "koord-queue"}, {"port", visibility_.port()}};
+    cluster_.Create({"apiregistration.k8s.io", "v1", "apiservices"}, "",
+                    {{"apiVersion", "apiregistration.k8s.io/v1"},
+                     {"kind", "APIService"},
+                     {"metadata", {{"name", "v1alpha1.visibility.koord-queue.x-k8s.io"}}},
+                     {"spec",
+                      {{"group", "visibility.koord-queue.x-k8s.io"},
+                       {"version", "v1alpha1"},
+                       {"groupPriorityMinimum", 100},
+                       {"versionPriority", 100},
+                       {"service", service}}}});
+    cluster_.Create(kQuotas, kQuotaNamespace,
+                    QuotaWith("team-a", "", {{"max", {{"cpu", "4"}, {"memory", "8Gi"}}}, {"min", {{"cpu", "4"}}}}));
+    scheduler_.Start();
+    visibility_.Start();
+    CHECK(Await(kPatience, [&] { return Answers(kApi + "/queues/team-a/queueunits"); }));
+  }
+
+  TestCluster& cluster() { return cluster_; }
+  Scheduler& scheduler() { return scheduler_; }
+  Visibility& visibility() { return visibility_; }
+
+  // One admitted, four waiting, in this order.
+  void AddUnits() {
+    for (const char* name : {"u1", "u2", "u3", "u4", "u5"}) {
+      Json unit = UnitObject(name, "team-a");
+      unit.at("spec").as_object()["podSet"].as_array()[0].as_object()["count"] = 4;
+      unit.at("spec").as_object()["request"] = {{"cpu", "4"}, {"memory", "8Gi"}};
+      unit.at("spec").as_object()["resource"] = {{"cpu", "4"}, {"memory", "8Gi"}};
+      cluster_.Create(kUnits, "default", unit);
+      CHECK(Await(kPatience, [&] { return scheduler_.Explain("default", name).ok(); }));
+    }
+    CHECK(Await(kPatience, [&] { return Names("/queues/team-a/queueunits").size() == 4; }));
+  }
+
+  // What kubectl prints, on both streams; its exit code does not count.
+  std::string Raw(const std::string& path, const std::string& more = "") const {
+    return cluster_.Kubectl(absl::StrCat("get --raw '", path, "' ", more, " 2>&1 || true"));
+  }
+  bool Answers(const std::string& path) const { return absl::StartsWith(Raw(path), "{"); }
+  Json Get(const std::string& path) const {
+    absl::StatusOr<Json> json = ParseJson(Raw(kApi + path));
+    if (!json.ok()) FAIL("no JSON at " << path << ": " << Raw(kApi + path));
+    return *json;
+  }
+  std::vector<std::string> Names(const std::string& path) const {
+    std::vector<std::string> names;
+    const Json summary = Get(path);
+    for (const Json& item : Find(summary, {"items"})->get_array())
+      names.push_back(StringAt(item, {"metadata", "name"}));
+    return names;
+  }
+  // Asked without the API server in between: the code alone.
+  std::string Direct(const std::string& path, const std::string& more = "") const {
+    return Run(absl::StrCat("curl -sk -o /dev/null -w '%{http_code}' ", more,
+                            " 'https://127.0.0.1:", visibility_.port(), path, "'"));
+  }
+
+ private:
+  OwnCluster own_{"kwok kube-scheduler"};
+  TestCluster cluster_;
+  Scheduler scheduler_;
+  Visibility visibility_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_CASE("the documented requests, through the API server", "[visibility]") {
+  World world;
+  world.AddUnits();
+
+  // The document's own example: its keys and values, in its order.
+  const Json summary = world.Get("/queues/team-a/queueunits");
+  CHECK(StringAt(summary, {"kind"}) == "QueueUnitsSummary");
+  CHECK(StringAt(summary, {"apiVersion"}) == "visibility.koord-queue.x-k8s.io/v1alpha1");
+  const JsonObject& item = Find(summary, {"items"})->get_array().at(0).get_object();
+  std::vector<std::string> keys;
+  for (const auto& entry : item) keys.emplace_back(entry.key());
+  keys.resize(7);
+  CHECK(keys == Names{"metadata", "quotaName", "queueName", "request", "resources", "phase", "podState"});
+  CHECK(StringAt(item.at("metadata"), {"name"}) == "u2");
+  CHECK(StringAt(item.at("metadata"), {"namespace"}) == "default");
+  CHECK(item.at("quotaName") == "team-a");
+  CHECK(item.at("queueName") == "team-a");
+  CHECK(JsonText(item.at("request")) == R"({"cpu":"4","memory":"8Gi"})");
+  CHECK(JsonText(item.at("resources")) == R"({"cpu":"4","memory":"8Gi"})");
+  CHECK(item.at("phase") == "Enqueued");
+  CHECK(JsonText(item.at("podState")) == R"({"pending":0,"running":0})");
+
+  CHECK(world.cluster().Kubectl(absl::StrCat(
+            "get --raw \"", kApi, "/elasticquotas/team-a/queueunits?phase=Enqueued\" | jq '.items | length'")) ==
+        "4\n");
+  CHECK(absl::StrContains(world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io"), "True"));
+
+  SECTION("pages") {
+    CHECK(world.Names("/queues/team-a/queueunits?limit=2&offset=2") == Names{"u4", "u5"});
+    const Json page = world.Get("/queues/team-a/queueunits?limit=1");
+    CHECK(Find(page, {"metadata", "remainingItemCount"})->to_number<int>() == 3);
+    CHECK(Find(page, {"items"})->get_array()[0].at("position").to_number<int>() == 1);
+    CHECK(world.Names("/elasticquotas/team-a/queueunits") == Names{"u2", "u3", "u4", "u5", "u1"});
+    CHECK(world.Names("/elasticquotas/unknown/queueunits").empty());
+  }
+  SECTION("what cannot be answered is told in Kubernetes' words") {
+    CHECK_THAT(world.Raw(kApi + "/queues/none/queueunits"),
+               Catch::Contains(R"(NotFound): queue.scheduling.x-k8s.io "none" not found)"));
+    CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?limit=-1"), Catch::Contains("(BadRequest): limit"));
+    CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?phase=Asleep"), Catch::Contains("(BadRequest): phase"));
+    CHECK_THAT(world.Raw(kApi + "/queues"), Catch::Contains("(MethodNotAllowed)"));
+  }
+  SECTION("an ordinary user may look if he was given the right, and not before") {
+    const std::string units = kApi + "/queues/team-a/queueunits";
+    CHECK_THAT(world.Raw(units, "--as=bob"), Catch::Contains("(Forbidden)"));
+    world.cluster().Kubectl(
+        "create clusterrole viewer --verb=get --resource=queues.visibility.koord-queue.x-k8s.io/queueunits");
+    world.cluster().Kubectl("create clusterrolebinding viewer --clusterrole=viewer --user=bob");
+    CHECK(Await(kPatience, [&] { return absl::StartsWith(world.Raw(units, "--as=bob"), "{"); }));
+    CHECK_THAT(world.Raw(kApi + "/elasticquotas/team-a/queueunits", "--as=bob"), Catch::Contains("(Forbidden)"));
+  }
+  SECTION("who does not come through the API server proves himself by a token, and by nothing else") {
+    const std::string path = kApi + "/queues/team-a/queueunits";
+    CHECK(world.Direct(path) == "401");
+    CHECK(world.Direct(path, "-H 'X-Remote-User: admin' -H 'X-Remote-Group: system:masters'") == "401");
+    CHECK(world.Direct(path, "-H 'Authorization: Bearer nonsense'") == "401");
+    CHECK(world.Direct("/readyz") == "200");
+    world.cluster().Kubectl("create serviceaccount robot -n default");
+    const std::string token = "-H \"Authorization: Bearer $(kubectl --kubeconfig=" + world.cluster().kubeconfig() +
+                              " create token robot -n default)\"";
+    CHECK(world.Direct(path, token) == "403");
+    world.cluster().Kubectl(
+        "create clusterrole viewer --verb=get --resource=queues.visibility.koord-queue.x-k8s.io/queueunits");
+    world.cluster().Kubectl("create clusterrolebinding robot --clusterrole=viewer --serviceaccount=default:robot");
+    CHECK(Await(kPatience, [&] { return world.Direct(path, token) == "200"; }));
+  }
+  SECTION("no token is in the log, though all bodies may be") {
+    world.Direct(kApi + "/queues/team-a/queueunits", "-H 'Authorization: Bearer very-secret-words'");
+    CHECK(CountOf(FileText(world.visibility().log()), "very-secret-words") == 0);
+  }
+}
+
+TEST_CASE("without a scheduler the data is refused as too old, and nothing else stops", "[visibility]") {
+  World world;
+  world.AddUnits();
+  const std::string units = kApi + "/queues/team-a/queueunits";
+  world.scheduler().Kill();
+  CHECK(Await(kPatience, [&] { return absl::StrContains(world.Raw(units), "(ServiceUnavailable)"); }));
+  CHECK(world.Answers(kApi));
+  CHECK(world.Answers("/apis/visibility.koord-queue.x-k8s.io"));
+  // No deletion of a namespace hangs on us.
+  world.cluster().Kubectl("create namespace short-lived");
+  world.cluster().Kubectl("delete namespace short-lived --timeout=60s");
+  world.scheduler().Start();
+  CHECK(Await(kPatience, [&] { return world.Answers(units); }));
+  CHECK(world.Names("/queues/team-a/queueunits") == Names{"u2", "u3", "u4", "u5"});
+}
+
+TEST_CASE("a second replica shows the certificate of the same authority", "[visibility]") {
+  World world;
+  Visibility second(Without({.kubeconfig = world.cluster().kubeconfig(), .log = "second.log"}),
+                    world.scheduler().grpc_address());
+  const std::string bundle =
+      world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io -o jsonpath='{.spec.caBundle}'");
+  second.Start();
+  CHECK(Await(kPatience, [&] { return second.Ready(); }));
+  CHECK(world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io "
+                                "-o jsonpath='{.spec.caBundle}'") == bundle);
+  const std::string file = LogFile("ca.crt");
+  Run(absl::StrCat("echo '", bundle, "' | base64 -d > ", file));
+  for (const int port : {world.visibility().port(), second.port()}) {
+    CHECK(Run(absl::StrCat("curl -s -o /dev/null -w '%{http_code}' --cacert ", file, " --resolve ",
+                           "koord-queue-visibility-server.koord-queue.svc:", port, ":127.0.0.1 ",
+                           "https://koord-queue-visibility-server.koord-queue.svc:", port, "/readyz")) == "200");
+  }
+}
+
+}  // namespace
+}  // namespace kq::e2e
