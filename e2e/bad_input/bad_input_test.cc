@@ -190,7 +190,7 @@ TEST_CASE("a unit that cannot be understood is refused, or told by its field", "
   World world;
   world.Start();
   const std::string quota = absl::StrCat(world.ns, "-good");
-  const auto refused = [&](Json unit) { return world.cluster.api().Create(kUnits, world.ns, unit).status(); };
+  const auto refused = [&](const Json& unit) { return world.cluster.api().Create(kUnits, world.ns, unit).status(); };
 
   // By the definition.
   const absl::Status garbage = refused(UnitOf("garbage", quota, {{"cpu", "10x"}}));

@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "e2e/support/finisher.h"
@@ -67,7 +66,7 @@ TEST_CASE("killed in the middle of admissions, the books are right and no quota 
     cluster.DeleteAll(kUnits, ns);
     REQUIRE(Await(kPatience, [&] { return watch.UnitCount() == 0; }));
   }
-  CHECK(watch.exceeded() == std::vector<std::string>{});
+  CHECK(watch.exceeded() == "");
   cluster.DeleteQuotas(kQuotaNamespace, {parent, a, b});
 }
 

@@ -152,7 +152,7 @@ TEST_CASE("of two replicas one leads, and another takes over when it is killed o
     WARN("no leader for " << absl::FormatDuration(after_kill) << " after kill -9 (lease of 2s), for "
                           << absl::FormatDuration(after_term) << " after SIGTERM");
   }
-  CHECK(watch.exceeded() == std::vector<std::string>{});
+  CHECK(watch.exceeded() == "");
   CHECK(Await(kPatience, [&] { return one.scheduler.Books()[quota] == watch.Held(quota); }));
   for (const auto& [unit, versions] : watch.AdmittedAt()) {
     CAPTURE(unit.ToString());

@@ -7,7 +7,6 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -115,8 +114,8 @@ TEST_CASE("an API server that is killed in the middle of the work costs nothing 
   }
   CHECK(Await(kPatience, [&] { return watch.Complete() == jobs && units.Finished() == jobs; }));
   CAPTURE(watch.Jobs(), watch.Complete(), units.admissions(), units.Finished());
-  CHECK(units.exceeded() == std::vector<std::string>{});
-  CHECK(watch.WrongReleases(units) == std::vector<std::string>{});
+  CHECK(units.exceeded() == "");
+  CHECK(watch.WrongReleases(units) == "");
   CHECK(Await(kPatience, [&] { return processes.scheduler.Books() == std::map<std::string, int64_t>{{"team", 0}}; }));
   CHECK(processes.Run());
 }

@@ -76,8 +76,8 @@ TEST_CASE("with every fault on the wire, each Job is released once and no quota 
   CAPTURE(seed, JsonText(proxy.Stats()));
   CAPTURE(watch.Jobs(), watch.Complete(), units.UnitCount(), units.admissions(), units.Finished());
   CHECK(all_over);
-  CHECK(units.exceeded() == std::vector<std::string>{});
-  CHECK(watch.WrongReleases(units) == std::vector<std::string>{});
+  CHECK(units.exceeded() == "");
+  CHECK(watch.WrongReleases(units) == "");
   // The news of the last ends may meet with a fault too.
   std::map<std::string, int64_t> empty = {{parent, 0}};
   for (const std::string& quota : quotas) empty[quota] = 0;
@@ -94,7 +94,7 @@ TEST_CASE("with every fault on the wire, each Job is released once and no quota 
   CHECK(scheduler.Running());
   CHECK(controllers.Running());
   // Else this would prove nothing.
-  CHECK(proxy.Idle() == std::vector<std::string>{});
+  CHECK(proxy.Idle() == "");
   cluster.DeleteQuotas(kQuotaNamespace, quotas);
   cluster.DeleteQuotas(kQuotaNamespace, {parent});
 }

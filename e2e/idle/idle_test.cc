@@ -25,7 +25,7 @@
 namespace kq::e2e {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Minutes(20);
+constexpr absl::Duration kPatience = absl::Minutes(40);
 constexpr int kJobCount = 100;  // some of the units have one
 
 // The value of a label of a metric's series.
@@ -89,7 +89,9 @@ TEST_CASE("while many units wait and nothing changes, nothing is written", "[e2e
   UsageWatch watch(&cluster.api(), "default", {{"full", 1000}});
 
   // Unthrottled, so that all are told soon.
-  const ServiceOptions options = {.kubeconfig = own.kubeconfig(), .lease_namespace = "default"};
+  const ServiceOptions options = {.kubeconfig = own.kubeconfig(),
+                                  .lease_namespace = "default",
+                                  .lease_times = {"--lease-duration=60s", "--renew-deadline=40s", "--retry-period=2s"}};
   ServiceOptions hurried = options;
   hurried.check_invariants = false;  // of all units, after every turn
   hurried.flags = {"--advisory-writes-per-second=0", "--events-per-second=100000"};

@@ -1,6 +1,7 @@
 #include "e2e/support/job_watch.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "e2e/support/test_cluster.h"
 #include "libs/common/clock.h"
 
@@ -47,7 +48,7 @@ int64_t JobWatch::Complete() const {
   return complete;
 }
 
-std::vector<std::string> JobWatch::WrongReleases(const UsageWatch& units) const {
+std::string JobWatch::WrongReleases(const UsageWatch& units) const {
   const std::map<ObjectKey, std::vector<uint64_t>> admitted = units.AdmittedAt();
   MutexLock lock(&mu_);
   std::vector<std::string> wrong = trouble_;
@@ -62,7 +63,7 @@ std::vector<std::string> JobWatch::WrongReleases(const UsageWatch& units) const 
                                    unit->second[0]));
     }
   }
-  return wrong;
+  return absl::StrJoin(wrong, "\n");
 }
 
 bool JobWatch::Upserted(const Json& object) {

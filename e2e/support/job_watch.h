@@ -25,10 +25,10 @@ class JobWatch : public ReflectorSink {
 
   int64_t Jobs() const;
   int64_t Complete() const;
-  // What is wrong: a Job that was not released exactly once, or before its unit was
+  // What is wrong, a line each, empty if nothing is: a Job that was not released exactly once, or before its unit was
   // admitted, or whose unit was not admitted exactly once. Versions of all objects
   // come from one counter, so they tell what was first.
-  std::vector<std::string> WrongReleases(const UsageWatch& units) const;
+  std::string WrongReleases(const UsageWatch& units) const;
 
  private:
   struct Seen {

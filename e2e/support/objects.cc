@@ -29,6 +29,13 @@ Json QuotaWith(const std::string& name, const std::string& parent, Json spec) {
           {"spec", std::move(spec)}};
 }
 
+Json QueueObject(const std::string& name) {
+  return {{"apiVersion", "scheduling.x-k8s.io/v1alpha1"},
+          {"kind", "Queue"},
+          {"metadata", {{"name", name}, {"labels", {{"create-by-koordqueue", "true"}}}}},
+          {"spec", {{"queuePolicy", "Priority"}}}};
+}
+
 Json UnitObject(const std::string& name, const std::string& quota) {
   const Json pod_set = {
       {"name", "main"}, {"count", 1}, {"template", {{"spec", {{"containers", JsonArray{OneCoreContainer()}}}}}}};

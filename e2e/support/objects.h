@@ -18,6 +18,9 @@ Json QuotaObject(const std::string& name, const std::string& parent, int64_t cor
 // The same with any spec.
 Json QuotaWith(const std::string& name, const std::string& parent, Json spec);
 
+// The Queue of a quota, as koord-queue would make it.
+Json QueueObject(const std::string& name);
+
 // A QueueUnit without a job, that asks for one core.
 Json UnitObject(const std::string& name, const std::string& quota);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -41,18 +42,27 @@ OwnCluster::OwnCluster(const std::string& without) {
   // If this test is killed, its cluster goes too.
   Run(absl::StrCat("setsid bash -c 'while kill -0 ", getpid(), "; do sleep 1; done; exec ", Script("down"),
                    " --delete ", state_, "' >/dev/null 2>&1 </dev/null &"));
-  Up();
+  try {
+    Up();
+  } catch (...) {
+    Down();
+    throw;
+  }
 }
 
-OwnCluster::~OwnCluster() {
+OwnCluster::~OwnCluster() { Down(); }
+
+void OwnCluster::Up() const { Run(absl::StrCat(environment_, Script("up"), " ", state_)); }
+
+void OwnCluster::Down() const {
   try {
     Run(absl::StrCat(Script("down"), " --delete ", state_));
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "%s\n", failure.what());
   }
+  std::error_code ignored;
+  std::filesystem::remove_all(state_, ignored);
 }
-
-void OwnCluster::Up() const { Run(absl::StrCat(environment_, Script("up"), " ", state_)); }
 
 void OwnCluster::KillApiServer() const {
   int pid = 0;

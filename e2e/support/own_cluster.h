@@ -22,6 +22,7 @@ class OwnCluster {
 
  private:
   void Up() const;
+  void Down() const;
 
   std::string state_;
   std::string environment_;  // of cluster/up

@@ -113,11 +113,11 @@ int64_t Proxy::Struck(const std::string& rule) {
   Fail(absl::StrCat("no rule \"", rule, "\""));
 }
 
-std::vector<std::string> Proxy::Idle() {
-  std::vector<std::string> idle;
+std::string Proxy::Idle() {
+  std::string idle;
   const Json stats = Stats();
   for (const Json& one : stats.at("rules").as_array()) {
-    if (one.at("struck").to_number<int64_t>() == 0) idle.push_back(StringAt(one, {"name"}));
+    if (one.at("struck").to_number<int64_t>() == 0) absl::StrAppend(&idle, StringAt(one, {"name"}), "\n");
   }
   return idle;
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "e2e/support/child_process.h"
 #include "e2e/support/test_cluster.h"
@@ -28,8 +27,8 @@ class Proxy {
   void SetRules(const std::string& rules);
   // How often a rule has struck.
   int64_t Struck(const std::string& rule);
-  // The names of the rules that have not struck yet.
-  std::vector<std::string> Idle();
+  // The names of the rules that have not struck yet, a line each.
+  std::string Idle();
   // The whole answer of /fault-proxy/stats.
   Json Stats();
 

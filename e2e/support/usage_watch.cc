@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "e2e/support/test_cluster.h"
 #include "libs/api/codec.h"
 #include "libs/common/clock.h"
@@ -31,9 +32,9 @@ UsageWatch::~UsageWatch() {
   thread_.join();
 }
 
-std::vector<std::string> UsageWatch::exceeded() const {
+std::string UsageWatch::exceeded() const {
   MutexLock lock(&mu_);
-  return exceeded_;
+  return absl::StrJoin(exceeded_, "\n");
 }
 
 int64_t UsageWatch::admissions() const {

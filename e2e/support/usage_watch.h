@@ -25,7 +25,8 @@ class UsageWatch : public ReflectorSink {
   UsageWatch(KubeApi* api, const std::string& ns, std::map<std::string, int64_t> limits);
   ~UsageWatch() override;
 
-  std::vector<std::string> exceeded() const;
+  // One line for each such moment; empty if there was none.
+  std::string exceeded() const;
   int64_t admissions() const;  // units that became holders so far
   int64_t Held(const std::string& quota) const;
   // Units that hold quota now.
