@@ -11,7 +11,8 @@ namespace {
 constexpr double kMegabyte = 1e6;
 
 // The targets of one Job or admission, for who reads the table.
-absl::string_view CpuTarget(absl::string_view process) {
+absl::string_view CpuTarget(absl::string_view process, absl::string_view unit) {
+  if (unit == "patch") return "";
   if (process == "koord-queue") return "<= 0.2";
   if (process == "kube-apiserver") return "<= 10";
   return "";
@@ -46,7 +47,7 @@ void Window::ReportCpu(absl::string_view section, absl::string_view unit, int64_
     const double per_unit = absl::ToDoubleMilliseconds(CpuOf(name)) / static_cast<double>(count);
     if (IsOurs(name)) ours += per_unit;
     any = any || IsOurs(name);
-    report->Add(section, absl::StrCat(name, ": CPU per ", unit), per_unit, "ms", CpuTarget(name));
+    report->Add(section, absl::StrCat(name, ": CPU per ", unit), per_unit, "ms", CpuTarget(name, unit));
   }
   if (any) report->Add(section, absl::StrCat("all of ours: CPU per ", unit), ours, "ms", "<= 1");
 }
