@@ -123,7 +123,8 @@ absl::Time StartMeasurement::AwaitSnapshot(int port) {
 }
 
 void StartMeasurement::Measure(int round) {
-  const std::string section = absl::StrCat("start over ", settings_.units, " waiting units");
+  const std::string section = absl::StrCat(round == 0 ? "first start, before there are Queues, over " : "start over ",
+                                           settings_.units, " waiting units");
   const std::string name = absl::StrCat(kUnitNamespace, "-", round);
   MakeNamespace(name);
   // One that fits, so that there is an admission too.

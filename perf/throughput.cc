@@ -84,6 +84,11 @@ class Throughput {
     return {settings_.scheduler, settings_.controllers, cluster_.kubeconfig(), lease_namespace, settings_.state};
   }
 
+  // CPU of the API server for each of the Jobs, in ms.
+  double ServerCpuPer(const Window& window) const {
+    return absl::ToDoubleMilliseconds(window.CpuOf("kube-apiserver")) / settings_.jobs;
+  }
+
   void MeasureBareLoop();
   void MeasureAdmissions();
   void MeasureJobs();
@@ -97,6 +102,7 @@ class Throughput {
   Processes processes_;
   std::string prefix_;
   double bare_patches_per_second_ = 0;
+  double bare_cpu_per_patch_ = 1;  // of the API server, in ms
 };
 
 // What the API server takes from patches alone: nobody watches, nobody else writes.
@@ -114,6 +120,7 @@ void Throughput::MeasureBareLoop() {
   bare_patches_per_second_ = settings_.jobs / absl::ToDoubleSeconds(took);
   report_->Add(section, "status patches", bare_patches_per_second_, "1/s");
   window.ReportCpu(section, "patch", settings_.jobs, report_);
+  bare_cpu_per_patch_ = ServerCpuPer(window);
   RemoveUnits(ns);
 }
 
@@ -206,6 +213,8 @@ void Throughput::MeasureJobs() {
   };
   if (!done(released)) throw std::runtime_error("not all Jobs were released; see the logs");
   window.ReportCpu(section, "Job", settings_.jobs, report_);
+  // This one hardly depends on how fast and how busy the machine is.
+  report_->Add(section, "kube-apiserver: CPU per Job / per bare patch", ServerCpuPer(window) / bare_cpu_per_patch_, "");
   const CallTally calls = window.Calls();
   ReportReleases(created, released);
   ReportOurCalls(section, calls, settings_.jobs, report_);

@@ -11,7 +11,8 @@ namespace {
 constexpr double kMegabyte = 1e6;
 
 // The targets of one Job or admission, for who reads the table.
-absl::string_view CpuTarget(absl::string_view process) {
+absl::string_view CpuTarget(absl::string_view process, absl::string_view unit) {
+  if (unit == "patch") return "";
   if (process == "koord-queue") return "<= 0.2";
   if (process == "kube-apiserver") return "<= 10";
   return "";
@@ -32,16 +33,21 @@ Window::Window(const Processes* processes, std::string audit_log)
       before_(processes->Now()),
       audit_from_(SizeOf(audit_log_)) {}
 
+absl::Duration Window::CpuOf(const std::string& process) const {
+  const auto now = processes_->Now();
+  const auto after = now.find(process), before = before_.find(process);
+  if (after == now.end()) return absl::ZeroDuration();
+  return after->second.cpu - (before == before_.end() ? absl::ZeroDuration() : before->second.cpu);
+}
+
 void Window::ReportCpu(absl::string_view section, absl::string_view unit, int64_t count, Report* report) const {
   double ours = 0;
   bool any = false;
   for (const auto& [name, usage] : processes_->Now()) {
-    const auto at = before_.find(name);
-    const absl::Duration used = usage.cpu - (at == before_.end() ? absl::ZeroDuration() : at->second.cpu);
-    const double per_unit = absl::ToDoubleMilliseconds(used) / static_cast<double>(count);
+    const double per_unit = absl::ToDoubleMilliseconds(CpuOf(name)) / static_cast<double>(count);
     if (IsOurs(name)) ours += per_unit;
     any = any || IsOurs(name);
-    report->Add(section, absl::StrCat(name, ": CPU per ", unit), per_unit, "ms", CpuTarget(name));
+    report->Add(section, absl::StrCat(name, ": CPU per ", unit), per_unit, "ms", CpuTarget(name, unit));
   }
   if (any) report->Add(section, absl::StrCat("all of ours: CPU per ", unit), ours, "ms", "<= 1");
 }

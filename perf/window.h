@@ -20,6 +20,8 @@ class Window {
   Window(const Processes* processes, std::string audit_log);
 
   absl::Time begin() const { return begin_; }
+  // What one process used until now; zero if it is not there.
+  absl::Duration CpuOf(const std::string& process) const;
   // Rows "<process>: CPU per <unit>" of what was used until now.
   void ReportCpu(absl::string_view section, absl::string_view unit, int64_t count, Report* report) const;
   // The calls that were answered until now.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <boost/json.hpp>
+#include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -74,13 +76,21 @@ Json AdmittedStatus() {
 
 void InParallel(int count, int threads, const std::function<void(int)>& work) {
   std::atomic<int> next = 0;
+  std::once_flag failed;
+  std::exception_ptr failure;
   std::vector<std::thread> workers;
   for (int i = 0; i < std::min(threads, count); ++i) {
     workers.emplace_back([&] {
-      for (int n; (n = next.fetch_add(1)) < count;) work(n);
+      try {
+        for (int n; (n = next.fetch_add(1)) < count;) work(n);
+      } catch (...) {
+        next = count;
+        std::call_once(failed, [&] { failure = std::current_exception(); });
+      }
     });
   }
   for (std::thread& worker : workers) worker.join();
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace kq::perf

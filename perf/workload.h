@@ -22,7 +22,8 @@ Json JobObject(const std::string& name, const std::string& quota, absl::Duration
 // A status as the scheduler writes it on an admitted unit.
 Json AdmittedStatus();
 
-// Runs `work` for 0 .. count-1 in `threads` threads; returns when all is done.
+// Runs `work` for 0 .. count-1 in `threads` threads; returns when all is done. What
+// the first of them throws ends it, and is thrown again here.
 void InParallel(int count, int threads, const std::function<void(int)>& work);
 
 }  // namespace kq::perf
