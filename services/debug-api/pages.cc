@@ -169,10 +169,13 @@ absl::StatusOr<Json> Pages::Comparison(const Looked& looked) {
 
   // The list lies between two pictures. What is as the list says in either of
   // them was only on its way, and so is what a picture after the list clears up.
-  debug_api::Comparison found = Compare(*looked.following.picture, *server);
+  std::shared_ptr<const Picture> compared = looked.following.picture;
+  debug_api::Comparison found = Compare(*compared, *server);
   Following following = parts_.pictures->Look();
   const auto narrow = [&] {
-    debug_api::Comparison next = Compare(*following.picture, *server);
+    if (following.picture == compared) return;
+    compared = following.picture;
+    debug_api::Comparison next = Compare(*compared, *server);
     next.differences = InBoth(next.differences, found.differences);
     found = std::move(next);
   };
@@ -183,7 +186,9 @@ absl::StatusOr<Json> Pages::Comparison(const Looked& looked) {
     following = parts_.pictures->Look();
     narrow();
   }
-  const bool older = following.heard < began;
+  // A leader that is followed and agrees has no need to say so again.
+  const bool agreed = found.differences.empty() && following.connection.ok();
+  const bool older = !agreed && following.heard < began;
   const int64_t total = static_cast<int64_t>(found.differences.size());
   JsonObject view = {{"Picture", PictureJson(following)},
                      {"List", ListedJson(*server, listed)},

@@ -274,6 +274,7 @@ TEST_CASE("books that agree with the API server have no differences", "[debug-ap
   World world;
   world.AddObjects();
   world.Publish();
+  world.clock.Advance(absl::Seconds(1));  // nothing is new since
   const HttpResponse response = world.Ask("/compare");
   CHECK(response.code == 200);
   const Json body = Body(response);
@@ -282,6 +283,9 @@ TEST_CASE("books that agree with the API server have no differences", "[debug-ap
   CHECK(*Find(body, {"List", "ElasticQuotas"}) == 1);
   CHECK(*Find(body, {"PictureOlderThanList"}) == false);
   CHECK(StringAt(body, {"Picture", "Connection"}) == "ok");
+  // Without a leader nobody knows whether they still do.
+  world.pictures.Set({world.PictureOf(), kStart, absl::UnavailableError("gone"), "h:1"});
+  CHECK(*Find(Body(world.Ask("/compare")), {"PictureOlderThanList"}) == true);
 }
 
 TEST_CASE("while the scheduler is away, what changed since is told, and that the picture is old", "[debug-api]") {
