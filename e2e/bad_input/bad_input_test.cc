@@ -24,7 +24,7 @@ namespace {
 
 namespace pb = kq::queueing::v1;
 
-constexpr absl::Duration kPatience = absl::Minutes(1);
+constexpr absl::Duration kPatience = absl::Minutes(3);
 
 // A namespace, quotas whose names begin with its name, and the two processes.
 class World {

@@ -27,7 +27,7 @@
 namespace kq::e2e {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kPatience = absl::Minutes(5);
 constexpr int64_t kCores = 10;
 constexpr int kWaitingAtMost = 40;  // units of the stream that wait at a time
 constexpr char kLeaderLabel[] = "koord-queue-leader";

@@ -21,7 +21,7 @@
 namespace kq::e2e {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Minutes(3);
+constexpr absl::Duration kPatience = absl::Minutes(5);
 // An absence of some seconds is no reason to lose the lease.
 ServiceOptions Patient(const std::string& kubeconfig, const std::string& log) {
   return {.kubeconfig = kubeconfig,

@@ -18,7 +18,7 @@
 namespace kq::e2e {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr absl::Duration kPatience = absl::Minutes(5);
 constexpr int64_t kCores = 12;
 constexpr int kUnitCount = 36;  // each asks for one
 constexpr char kStatusWrites[] = "verbs: [patch], resource: queueunits\\.scheduling\\.x-k8s\\.io/status";

@@ -41,7 +41,7 @@ rules:
 - {name: lost request, verbs: [get, list, create, patch, update], probability: 0.04, fault: lose-request}
 - {name: lost answer, verbs: [get, list, create, patch, update], probability: 0.06, fault: lose-answer}
 )yaml";
-constexpr absl::Duration kPatience = absl::Minutes(4);
+constexpr absl::Duration kPatience = absl::Minutes(10);
 
 TEST_CASE("with every fault on the wire, each Job is released once and no quota is exceeded", "[e2e]") {
   const int jobs = FromEnvironment("FAULT_TEST_JOBS", 240);
