@@ -144,8 +144,8 @@ absl::StatusOr<Json> Pages::Unit(const Looked& looked, const PathCaptures& captu
   if (!IsObjectName(key.ns) || !IsObjectName(key.name)) {
     return absl::InvalidArgumentError("the path is /units/NAMESPACE/NAME, with the names of a namespace and a unit");
   }
-  const queueing::v1::UnitSnapshot* unit = FindUnit(*looked.following.picture, key.ns, key.name);
-  if (unit == nullptr) return absl::NotFoundError(absl::StrCat("no unfinished queue unit ", key.ToString()));
+  const FoundUnit found = FindUnit(*looked.following.picture, key.ns, key.name);
+  if (found.unit == nullptr) return absl::NotFoundError(absl::StrCat("no unfinished queue unit ", key.ToString()));
   LeaderAnswers answers;
   if (looked.following.connection.ok()) {
     answers = parts_.ask_leader(looked.following.server, key);
@@ -153,7 +153,7 @@ absl::StatusOr<Json> Pages::Unit(const Looked& looked, const PathCaptures& captu
     answers.explanation = looked.following.connection;
     answers.decisions = looked.following.connection;
   }
-  return UnitView(*unit, answers);
+  return UnitView(found, answers);
 }
 
 absl::StatusOr<Json> Pages::Comparison(const Looked& looked) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -80,7 +81,9 @@ absl::StatusOr<Parameters> ReadParameters(absl::string_view target, const std::v
     absl::StatusOr<std::string> value = Decoded(pair.second);
     if (!name.ok() || !value.ok()) return name.ok() ? value.status() : name.status();
     if (std::find(known.begin(), known.end(), *name) == known.end()) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown parameter \"", name->substr(0, kShownBytes), "\"; there ",
+      // Escaped: what is no UTF-8 would make the answer no JSON.
+      return absl::InvalidArgumentError(absl::StrCat("unknown parameter \"",
+                                                     absl::CHexEscape(name->substr(0, kShownBytes)), "\"; there ",
                                                      known.empty() ? "are none" : "is: ", absl::StrJoin(known, ", ")));
     }
     if (!parameters.emplace(*name, *std::move(value)).second) {

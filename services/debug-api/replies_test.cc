@@ -23,6 +23,8 @@ TEST_CASE("parameters are read, and what is wrong with them is named", "[debug-a
       {"/x?limit=3&limit=4", "parameter \"limit\" is given twice"},
       {"/x?what=3", "unknown parameter \"what\"; there is: limit"},
       {"/x?=3", "unknown parameter \"\"; there is: limit"},
+      {"/x?%f6\xff=3", R"(unknown parameter "\xf6\xff"; there is: limit)"},
+      {"/x?a%0d%0ab=3", R"(unknown parameter "a\r\nb"; there is: limit)"},
       {"/x?limit=%zz", "the query is not valid percent-encoding"},
       {"/x?%=1", "the query is not valid percent-encoding"},
   }));

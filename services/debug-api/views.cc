@@ -193,7 +193,7 @@ Json UserQuotaView(const Picture& picture, int64_t limit) {
   return view;
 }
 
-const v1::UnitSnapshot* FindUnit(const Picture& picture, absl::string_view ns, absl::string_view name) {
+FoundUnit FindUnit(const Picture& picture, absl::string_view ns, absl::string_view name) {
   const auto among = [&](const auto& units) -> const v1::UnitSnapshot* {
     for (const v1::UnitSnapshot& unit : units) {
       if (unit.name() == name && unit.namespace_() == ns) return &unit;
@@ -201,16 +201,18 @@ const v1::UnitSnapshot* FindUnit(const Picture& picture, absl::string_view ns, a
     return nullptr;
   };
   for (const auto& [queue_name, queue] : picture.queues) {
-    if (const v1::UnitSnapshot* unit = among(queue->waiting())) return unit;
+    if (const v1::UnitSnapshot* unit = among(queue->waiting())) return {unit, queue_name};
   }
   for (const auto& [key, quota] : picture.quotas) {
-    if (const v1::UnitSnapshot* unit = among(quota->charged())) return unit;
+    if (const v1::UnitSnapshot* unit = among(quota->charged())) return {unit, ""};
   }
-  return among(*picture.unplaced);
+  return {among(*picture.unplaced), ""};
 }
 
-Json UnitView(const v1::UnitSnapshot& unit, const LeaderAnswers& answers) {
-  JsonObject view = UnitJson(unit);
+Json UnitView(const FoundUnit& found, const LeaderAnswers& answers) {
+  JsonObject view = UnitJson(*found.unit);
+  // The object names its queue only where somebody set it; what counts is where it waits.
+  if (!found.queue.empty()) view["Queue"] = found.queue;
   if (answers.explanation.ok()) {
     view["Explanation"] = ExplanationJson(*answers.explanation);
   } else {

@@ -36,11 +36,15 @@ struct LeaderAnswers {
   absl::StatusOr<queueing::v1::DecisionsResponse> decisions = absl::UnavailableError("the leader was not asked");
 };
 
-// Null if the picture has no such unit: it is finished, or not there at all.
-const queueing::v1::UnitSnapshot* FindUnit(const Picture& picture, absl::string_view ns, absl::string_view name);
+// A unit of a picture, valid as long as that is.
+struct FoundUnit {
+  const queueing::v1::UnitSnapshot* unit = nullptr;  // null: it is finished, or not there at all
+  std::string queue;                                 // that it waits in; empty if in none
+};
+FoundUnit FindUnit(const Picture& picture, absl::string_view ns, absl::string_view name);
 
-// Everything about one unit.
-Json UnitView(const queueing::v1::UnitSnapshot& unit, const LeaderAnswers& answers);
+// Everything about one unit. REQUIRES: it was found.
+Json UnitView(const FoundUnit& found, const LeaderAnswers& answers);
 
 }  // namespace kq::debug_api
 

@@ -215,16 +215,18 @@ TEST_CASE("a unit is found wherever it is", "[debug-api]") {
   struct Case {
     std::string name, ns, unit;
     bool found;
+    std::string queue;
   };
-  const auto c = GENERATE(values<Case>({{"one that waits", "other", "waits", true},
-                                        {"one that holds quota", "default", "runs", true},
-                                        {"one in no queue", "n", "lost", true},
-                                        {"one of another namespace", "default", "waits", false},
-                                        {"one that is not there", "n", "gone", false}}));
+  const auto c = GENERATE(values<Case>({{"one that waits", "other", "waits", true, "team-a"},
+                                        {"one that holds quota", "default", "runs", true, ""},
+                                        {"one in no queue", "n", "lost", true, ""},
+                                        {"one of another namespace", "default", "waits", false, ""},
+                                        {"one that is not there", "n", "gone", false, ""}}));
   CAPTURE(c.name);
-  const v1::UnitSnapshot* unit = FindUnit(picture, c.ns, c.unit);
-  CHECK((unit != nullptr) == c.found);
-  CHECK((unit == nullptr || unit->name() == c.unit));
+  const FoundUnit found = FindUnit(picture, c.ns, c.unit);
+  CHECK((found.unit != nullptr) == c.found);
+  CHECK((found.unit == nullptr || found.unit->name() == c.unit));
+  CHECK(found.queue == c.queue);
 }
 
 TEST_CASE("a unit is shown with what the leader says of it", "[debug-api]") {
@@ -233,8 +235,11 @@ TEST_CASE("a unit is shown with what the leader says of it", "[debug-api]") {
       queue_length: 1 levels { quota: "team-a" short_by { resource: "cpu" amount: 4000 } })");
   answers.decisions = *FromText<v1::DecisionsResponse>(R"(decisions { sequence: 5 kind: "Requeue" version: 9
       time { seconds: 1764451582 } refusal { sentence: "limited quotaName:team-a, limited resKey:cpu," } })");
-  const Json view = UnitView(*FromText<v1::UnitSnapshot>(kWaits), answers);
+  const auto unit = FromText<v1::UnitSnapshot>(kWaits);
+  unit->clear_queue();
+  const Json view = UnitView({unit.get(), "team-a"}, answers);
   CHECK(StringAt(view, {"Name"}) == "waits");
+  CHECK(StringAt(view, {"Queue"}) == "team-a");
   CHECK(StringAt(view, {"Place"}) == "PARKED");
   CHECK(*Find(view, {"Refusal", "ShortBy"}) == 4000);
   CHECK(*Find(view, {"RetryAt"}) == nullptr);
@@ -250,7 +255,8 @@ TEST_CASE("a unit is shown with what the leader says of it", "[debug-api]") {
 TEST_CASE("a unit is shown from the picture alone when the leader does not answer", "[debug-api]") {
   LeaderAnswers answers;
   answers.explanation = absl::UnavailableError("connection refused");
-  const Json view = UnitView(*FromText<v1::UnitSnapshot>(kRuns), answers);
+  const auto unit = FromText<v1::UnitSnapshot>(kRuns);
+  const Json view = UnitView({unit.get(), ""}, answers);
   CHECK(*Find(view, {"Explanation"}) == nullptr);
   CHECK(StringAt(view, {"ExplanationError"}) == "connection refused");
   CHECK(StringAt(view, {"DecisionsError"}) == "the leader was not asked");
