@@ -18,7 +18,7 @@ namespace kq::e2e {
 
 struct ServiceOptions {
   std::string kubeconfig;
-  std::string lease_namespace;
+  std::string lease_namespace = {};
   std::vector<std::string> flags = {};        // on top of the addresses, the lease and its times
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on
   std::string log = "";                       // in the folder of the logs; empty: the program's name

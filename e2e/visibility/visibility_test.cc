@@ -59,8 +59,9 @@ class World {
   }
 
   TestCluster& cluster() { return cluster_; }
+  const TestCluster& cluster() const { return cluster_; }
   Scheduler& scheduler() { return scheduler_; }
-  Visibility& visibility() { return visibility_; }
+  const Visibility& visibility() const { return visibility_; }
 
   // One admitted, four waiting, in this order.
   void AddUnits() {
@@ -107,11 +108,8 @@ class World {
 
 using Names = std::vector<std::string>;
 
-TEST_CASE("the documented requests, through the API server", "[visibility]") {
-  World world;
-  world.AddUnits();
-
-  // The document's own example: its keys and values, in its order.
+// The document's own example: its keys and values, in its order.
+void CheckDocumentedExample(const World& world) {
   const Json summary = world.Get("/queues/team-a/queueunits");
   CHECK(StringAt(summary, {"kind"}) == "QueueUnitsSummary");
   CHECK(StringAt(summary, {"apiVersion"}) == "visibility.koord-queue.x-k8s.io/v1alpha1");
@@ -128,51 +126,68 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   CHECK(JsonText(item.at("resources")) == R"({"cpu":"4","memory":"8Gi"})");
   CHECK(item.at("phase") == "Enqueued");
   CHECK(JsonText(item.at("podState")) == R"({"pending":0,"running":0})");
-
   CHECK(world.cluster().Kubectl(absl::StrCat(
             "get --raw \"", kApi, "/elasticquotas/team-a/queueunits?phase=Enqueued\" | jq '.items | length'")) ==
         "4\n");
   CHECK(absl::StrContains(world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io"), "True"));
+}
 
-  SECTION("pages") {
-    CHECK(world.Names("/queues/team-a/queueunits?limit=2&offset=2") == Names{"u4", "u5"});
-    const Json page = world.Get("/queues/team-a/queueunits?limit=1");
-    CHECK(Find(page, {"metadata", "remainingItemCount"})->to_number<int>() == 3);
-    CHECK(Find(page, {"items"})->get_array()[0].at("position").to_number<int>() == 1);
-    CHECK(world.Names("/elasticquotas/team-a/queueunits") == Names{"u2", "u3", "u4", "u5", "u1"});
-    CHECK(world.Names("/elasticquotas/unknown/queueunits").empty());
-  }
-  SECTION("what cannot be answered is told in Kubernetes' words") {
-    CHECK_THAT(world.Raw(kApi + "/queues/none/queueunits"),
-               Catch::Contains(R"(NotFound): queue.scheduling.x-k8s.io "none" not found)"));
-    CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?limit=-1"), Catch::Contains("(BadRequest): limit"));
-    CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?phase=Asleep"), Catch::Contains("(BadRequest): phase"));
-    CHECK_THAT(world.Raw(kApi + "/queues"), Catch::Contains("(MethodNotAllowed)"));
-  }
-  SECTION("an ordinary user may look if he was given the right, and not before") {
-    const std::string units = kApi + "/queues/team-a/queueunits";
-    CHECK_THAT(world.Raw(units, "--as=bob"), Catch::Contains("(Forbidden)"));
-    world.cluster().Kubectl(
-        "create clusterrole viewer --verb=get --resource=queues.visibility.koord-queue.x-k8s.io/queueunits");
-    world.cluster().Kubectl("create clusterrolebinding viewer --clusterrole=viewer --user=bob");
-    CHECK(Await(kPatience, [&] { return absl::StartsWith(world.Raw(units, "--as=bob"), "{"); }));
-    CHECK_THAT(world.Raw(kApi + "/elasticquotas/team-a/queueunits", "--as=bob"), Catch::Contains("(Forbidden)"));
-  }
-  SECTION("who does not come through the API server proves himself by a token, and by nothing else") {
-    const std::string path = kApi + "/queues/team-a/queueunits";
-    CHECK(world.Direct(path) == "401");
-    CHECK(world.Direct(path, "-H 'X-Remote-User: admin' -H 'X-Remote-Group: system:masters'") == "401");
-    CHECK(world.Direct(path, "-H 'Authorization: Bearer nonsense'") == "401");
-    CHECK(world.Direct("/readyz") == "200");
-    world.cluster().Kubectl("create serviceaccount robot -n default");
-    const std::string token = "-H \"Authorization: Bearer $(kubectl --kubeconfig=" + world.cluster().kubeconfig() +
-                              " create token robot -n default)\"";
-    CHECK(world.Direct(path, token) == "403");
-    world.cluster().Kubectl(
-        "create clusterrole viewer --verb=get --resource=queues.visibility.koord-queue.x-k8s.io/queueunits");
-    world.cluster().Kubectl("create clusterrolebinding robot --clusterrole=viewer --serviceaccount=default:robot");
-    CHECK(Await(kPatience, [&] { return world.Direct(path, token) == "200"; }));
-  }
+void CheckPages(const World& world) {
+  CHECK(world.Names("/queues/team-a/queueunits?limit=2&offset=2") == Names{"u4", "u5"});
+  const Json page = world.Get("/queues/team-a/queueunits?limit=1");
+  CHECK(Find(page, {"metadata", "remainingItemCount"})->to_number<int>() == 3);
+  CHECK(Find(page, {"items"})->get_array()[0].at("position").to_number<int>() == 1);
+  CHECK(world.Names("/elasticquotas/team-a/queueunits") == Names{"u2", "u3", "u4", "u5", "u1"});
+  CHECK(world.Names("/elasticquotas/unknown/queueunits").empty());
+}
+
+void CheckErrors(const World& world) {
+  CHECK_THAT(world.Raw(kApi + "/queues/none/queueunits"),
+             Catch::Contains(R"(NotFound): queue.scheduling.x-k8s.io "none" not found)"));
+  CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?limit=-1"), Catch::Contains("(BadRequest): limit"));
+  CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?phase=Asleep"), Catch::Contains("(BadRequest): phase"));
+  CHECK_THAT(world.Raw(kApi + "/queues"), Catch::Contains("(MethodNotAllowed)"));
+}
+
+// An ordinary user may look once he was given the right.
+void CheckUsers(const World& world) {
+  const std::string units = kApi + "/queues/team-a/queueunits";
+  CHECK_THAT(world.Raw(units, "--as=bob"), Catch::Contains("(Forbidden)"));
+  world.cluster().Kubectl(
+      "create clusterrole viewer --verb=get --resource=queues.visibility.koord-queue.x-k8s.io/queueunits");
+  world.cluster().Kubectl("create clusterrolebinding viewer --clusterrole=viewer --user=bob");
+  CHECK(Await(kPatience, [&] { return absl::StartsWith(world.Raw(units, "--as=bob"), "{"); }));
+  CHECK_THAT(world.Raw(kApi + "/elasticquotas/team-a/queueunits", "--as=bob"), Catch::Contains("(Forbidden)"));
+}
+
+// Who does not come through the API server proves himself by a token, and by nothing
+// else. REQUIRES: the role viewer is there.
+void CheckDirectVisitors(const World& world) {
+  const std::string path = kApi + "/queues/team-a/queueunits";
+  CHECK(world.Direct(path) == "401");
+  CHECK(world.Direct(path, "-H 'X-Remote-User: admin' -H 'X-Remote-Group: system:masters'") == "401");
+  CHECK(world.Direct(path, "-H 'Authorization: Bearer very-secret-words'") == "401");
+  CHECK(world.Direct("/readyz") == "200");
+  world.cluster().Kubectl("create serviceaccount robot -n default");
+  const std::string token = "-H \"Authorization: Bearer $(kubectl --kubeconfig=" + world.cluster().kubeconfig() +
+                            " create token robot -n default)\"";
+  CHECK(world.Direct(path, token) == "403");
+  world.cluster().Kubectl("create clusterrolebinding robot --clusterrole=viewer --serviceaccount=default:robot");
+  CHECK(Await(kPatience, [&] { return world.Direct(path, token) == "200"; }));
+  // All bodies are in the log at this level, and no token.
+  const std::string log = FileText(world.visibility().log());
+  CHECK(CountOf(log, "very-secret-words") == 0);
+  CHECK(CountOf(log, "QueueUnitsSummary") > 0);
+}
+
+TEST_CASE("the documented requests, through the API server", "[visibility]") {
+  World world;
+  world.AddUnits();
+  CheckDocumentedExample(world);
+  CheckPages(world);
+  CheckErrors(world);
+  CheckUsers(world);
+  CheckDirectVisitors(world);
 }
 
 TEST_CASE("without a scheduler the data is refused as too old, and nothing else stops", "[visibility]") {
@@ -189,14 +204,6 @@ TEST_CASE("without a scheduler the data is refused as too old, and nothing else 
   world.scheduler().Start();
   CHECK(Await(kPatience, [&] { return world.Answers(units); }));
   CHECK(world.Names("/queues/team-a/queueunits") == Names{"u2", "u3", "u4", "u5"});
-}
-
-TEST_CASE("no token is in the log, though all bodies are", "[visibility]") {
-  World world;
-  world.Direct(kApi + "/queues/team-a/queueunits", "-H 'Authorization: Bearer very-secret-words'");
-  const std::string log = FileText(world.visibility().log());
-  CHECK(CountOf(log, "very-secret-words") == 0);
-  CHECK(CountOf(log, "QueueUnitsSummary") > 0);
 }
 
 TEST_CASE("a second replica shows the certificate of the same authority", "[visibility]") {

@@ -44,11 +44,11 @@ struct KubeResource {
 
 struct ListRequest {
   KubeResource resource;
-  std::string ns;  // empty: all namespaces
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns = {};  // empty: all namespaces
+  std::string label_selector = {};
+  std::string field_selector = {};
   int page_size = 500;
-  std::string continue_token;  // of the page before; empty for the first
+  std::string continue_token = {};  // of the page before; empty for the first
 };
 
 // An object that is there but cannot be decoded. Its key is empty if not even
@@ -114,7 +114,7 @@ enum class Propagation { kBackground, kForeground, kOrphan };
 struct DeleteRequest {
   KubeResource resource;
   ObjectKey key;
-  std::string uid;       // precondition if not empty
+  std::string uid = {};  // precondition if not empty
   uint64_t version = 0;  // precondition if not 0
   Propagation propagation = Propagation::kBackground;
 };

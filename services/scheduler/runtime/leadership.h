@@ -8,9 +8,9 @@
 #include "absl/time/time.h"
 #include "libs/common/clock.h"
 #include "libs/common/mutex.h"
+#include "libs/http/health.h"
 #include "libs/kube/lease.h"
 #include "services/scheduler/runtime/event_mailbox.h"
-#include "libs/http/health.h"
 
 namespace kq::scheduler {
 
