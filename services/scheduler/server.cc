@@ -46,6 +46,8 @@ namespace {
 constexpr size_t kMailboxLimit = 200'000;
 // A loop that did not turn for so long hangs.
 constexpr absl::Duration kLoopPatience = absl::Minutes(1);
+// Threads that write Queues: a first start may have to create hundreds before anybody is admitted.
+constexpr int kQueueWriters = 4;
 // So large a part of the decision thread's time goes into pictures at most.
 constexpr double kSnapshotShare = 0.1;
 constexpr absl::Duration kServingGrace = absl::Seconds(1);
@@ -302,7 +304,7 @@ void WiredServer::RunThreads() {
   decision_thread_ = std::thread([this] { loop_->Run(); });
   if (log_ != nullptr) log_thread_ = std::thread([this] { log_->Run(); });
   for (int i = 0; i < config_.write_concurrency; ++i) writing_threads_.emplace_back([this] { writes_->Run(); });
-  writing_threads_.emplace_back([this] { queues_->Run(); });
+  for (int i = 0; i < kQueueWriters; ++i) writing_threads_.emplace_back([this] { queues_->Run(); });
   writing_threads_.emplace_back([this] { events_->Run(); });
   watch_->Start();
   lease_thread_ = std::thread([this] { leadership_->Run(); });

@@ -165,6 +165,7 @@ struct CoreState {
   bool changed = true;
   bool more_to_ask = false;  // the last cycle stopped at its limit
   int64_t asked = 0;
+  std::shared_ptr<const RefusalDetail> last_why;  // of the unit refused last
   std::vector<Core::AskCount> last_cycle;
 
   // Parts of the last picture.

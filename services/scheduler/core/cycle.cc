@@ -110,7 +110,9 @@ void CoreState::Refuse(UnitEntry* entry, QueueRecord* queue, RefusalDetail why, 
                        std::vector<Decision>* decisions) {
   queue->pending.LeaveReady(entry);
   lot.Unpark(entry);  // one that waited behind the head was asked as it stood
-  entry->why = std::make_shared<const RefusalDetail>(std::move(why));
+  // Units that wait side by side are often alike, to the last number: one text for all of them.
+  if (last_why == nullptr || *last_why != why) last_why = std::make_shared<const RefusalDetail>(std::move(why));
+  entry->why = last_why;
   lot.Park(entry);
   Tell(entry, now, decisions);
 }

@@ -15,8 +15,8 @@
 
 namespace kq::scheduler {
 
-// Creates, changes and deletes Queues as the core decided, one after the other,
-// and answers each with one QueueWriteFinished. Nothing is tried twice here: the
+// Creates, changes and deletes Queues as the core decided, in the order of its
+// decisions, and answers each with one QueueWriteFinished. Nothing is tried twice here: the
 // core asks again after its backoff. A Queue to be created that is there already
 // and one to be deleted that is gone are as wanted: OK. Updates and deletions
 // rest on the version that the decision saw.
@@ -34,7 +34,8 @@ class QueueWriter {
 
   // Makes one write, waiting up to `timeout` for one; false if there was none.
   bool Step(absl::Duration timeout);
-  // Calls Step until Drain. For a thread of its own.
+  // Calls Step until Drain. For one thread or a few: the core has at most one write of
+  // a Queue on its way, so none overtakes another of the same Queue.
   void Run();
   // What waits is made until `deadline`, then answered with kCancelled; Run returns.
   void Drain(absl::Time deadline);
