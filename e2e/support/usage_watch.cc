@@ -99,6 +99,11 @@ void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   if (before == 0 && after > 0) {
     ++admissions_;
     admitted_at_[key].push_back(unit->version);
+  } else if (before == 0 && IsFinished(unit->phase) && unit->last_allocate != absl::InfinitePast() &&
+             admitted_at_[key].empty()) {
+    // It held quota and was over while this watch was cut and its history gone, so that it had to list again.
+    ++admissions_;
+    admitted_at_[key].push_back(0);
   }
   held_[unit->quota] += after;
   held_[""] += after;

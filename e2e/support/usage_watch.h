@@ -35,7 +35,8 @@ class UsageWatch : public ReflectorSink {
   // Units that are over.
   int64_t Finished() const;
   // By unit: the versions of the object at which it became a holder. One each, if
-  // nothing is admitted twice.
+  // nothing is admitted twice; 0 for one that was missed, because the API server was
+  // away and the watch had to list again.
   std::map<ObjectKey, std::vector<uint64_t>> AdmittedAt() const;
   // Units of a quota that wait.
   int64_t Waiting(const std::string& quota) const;
