@@ -16,6 +16,7 @@ const KubeResource kSecrets{"", "v1", "secrets"};
 const KubeResource kServices{"", "v1", "services"};
 const KubeResource kApiServices{"apiregistration.k8s.io", "v1", "apiservices"};
 
+constexpr int kPublishAttempts = 5;
 // A peer's clock may be behind ours.
 constexpr absl::Duration kClockSkew = absl::Minutes(5);
 
@@ -158,20 +159,27 @@ absl::Status ServingCertificate::IssueIfDue(const Authorities& authorities) {
 absl::Status ServingCertificate::Publish(const std::string& bundle_pem) {
   if (options_.api_service.empty()) return absl::OkStatus();
   const ObjectKey key{"", options_.api_service};
-  const absl::StatusOr<Json> registered = api_->Get(kApiServices, key);
-  if (!registered.ok()) return WithContext(registered.status(), absl::StrCat("get apiservice ", key.name));
   const std::string wanted = absl::Base64Escape(bundle_pem);
-  if (StringAt(*registered, {"spec", "caBundle"}) == wanted) return absl::OkStatus();
-  PatchRequest patch;
-  patch.resource = kApiServices;
-  patch.key = key;
-  patch.patch = {{"metadata", {{"resourceVersion", StringAt(*registered, {"metadata", "resourceVersion"})}}},
-                 {"spec", {{"caBundle", wanted}}}};
-  const absl::StatusOr<Json> patched = api_->Patch(patch);
-  if (absl::IsAborted(patched.status())) return absl::OkStatus();  // looked at again in the next step
-  if (!patched.ok()) return WithContext(patched.status(), absl::StrCat("patch apiservice ", key.name));
-  KQ_LOG(Info, "The authority was put into the APIService", {{"apiservice", key.name}});
-  return absl::OkStatus();
+  absl::Status conflict;
+  for (int attempt = 0; attempt < kPublishAttempts; ++attempt) {
+    const absl::StatusOr<Json> registered = api_->Get(kApiServices, key);
+    if (!registered.ok()) return WithContext(registered.status(), absl::StrCat("get apiservice ", key.name));
+    if (StringAt(*registered, {"spec", "caBundle"}) == wanted) return absl::OkStatus();
+    PatchRequest patch;
+    patch.resource = kApiServices;
+    patch.key = key;
+    patch.patch = {{"metadata", {{"resourceVersion", StringAt(*registered, {"metadata", "resourceVersion"})}}},
+                   {"spec", {{"caBundle", wanted}}}};
+    const absl::StatusOr<Json> patched = api_->Patch(patch);
+    if (patched.ok()) {
+      KQ_LOG(Info, "The authority was put into the APIService", {{"apiservice", key.name}});
+      return absl::OkStatus();
+    }
+    conflict = WithContext(patched.status(), absl::StrCat("patch apiservice ", key.name));
+    // The API server writes its status whenever it has looked for us.
+    if (!absl::IsAborted(conflict)) break;
+  }
+  return conflict;
 }
 
 }  // namespace kq::visibility

@@ -142,6 +142,35 @@ TEST_CASE("a Secret that holds no certificate is told by name, and left alone") 
   CHECK_THAT(std::string(status.message()), Catch::Contains("koord-queue/koord-queue-visibility-ca"));
 }
 
+TEST_CASE("whoever writes the APIService at the same time does not keep the authority out of it") {
+  World world;
+  int conflicts = 0;
+  world.api.set_faults([&conflicts](const FakeCall& call) {
+    FakeFault fault;
+    const bool strikes = call.resource == kApiServices && call.verb == FakeCall::Verb::kPatch && conflicts < 3;
+    if (strikes) {
+      ++conflicts;
+      fault.kind = FakeFault::Kind::kConflict;
+    }
+    return fault;
+  });
+  const testing::TestFolder folder;
+  REQUIRE(world.Replica(folder).Step().ok());
+  CHECK(conflicts == 3);
+  CHECK(world.CaBundle() == world.SecretBundle());
+}
+
+TEST_CASE("an authority that cannot be put into the APIService is no success") {
+  World world;
+  world.api.set_faults([](const FakeCall& call) {
+    FakeFault fault;
+    if (call.resource == kApiServices && call.verb == FakeCall::Verb::kPatch) fault.kind = FakeFault::Kind::kConflict;
+    return fault;
+  });
+  const testing::TestFolder folder;
+  CHECK(absl::IsAborted(world.Replica(folder).Step()));
+}
+
 TEST_CASE("without an APIService the certificate is there all the same, and what is missing is said") {
   World world;
   DeleteRequest removal;
