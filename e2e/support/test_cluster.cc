@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -63,17 +65,23 @@ bool Await(absl::Duration limit, const std::function<bool()>& done) {
 }
 
 int FreePort() {
-  const int probe = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  if (probe < 0 || bind(probe, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
-      getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    Fail("no free port");
+  // Below the range from which the system takes ports for outgoing connections, of which a cluster makes many: such a
+  // one could take the port before the process under test does.
+  constexpr int kFirst = 10000, kCount = 8000, kAttempts = 200;
+  static std::minstd_rand random(std::random_device{}());
+  static std::set<int> given;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const int port = kFirst + static_cast<int>(random() % kCount);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const int probe = socket(AF_INET, SOCK_STREAM, 0);
+    const bool free = probe >= 0 && bind(probe, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    if (probe >= 0) close(probe);
+    if (free && given.insert(port).second) return port;
   }
-  close(probe);
-  return ntohs(address.sin_port);
+  Fail("no free port");
 }
 
 std::string DataFile(const std::string& path) { return path; }  // tests run in their runfiles
