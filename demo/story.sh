@@ -168,6 +168,8 @@ step_end() {
 
 tell_how_to_go_on() {
   printf 'export KUBECONFIG=%q\nexport KUBECACHEDIR=%q\nexport PATH=%q:%q:$PATH\n' "$state/kubeconfig" "$state/kubectl-cache" "$(dirname "$kubectl")" "$programs" >"$state/env"
+  # Another demo has the usual port.
+  [ -z "${server[*]}" ] || printf 'kqctl() { command kqctl %q "$@"; }\n' "${server[0]}" >>"$state/env"
   heading "How to go on by hand"
   tell "It all keeps running. In another terminal (kubeconfig: $state/kubeconfig, namespace $namespace):" "" \
     "  . $state/env" "" \

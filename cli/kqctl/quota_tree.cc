@@ -83,7 +83,7 @@ class Tree {
     const std::optional<int64_t> min = FindAmount(quota.min_amounts(), resource);
     const std::optional<int64_t> max = FindAmount(quota.max_amounts(), resource);
     const int64_t used = FindAmount(quota.used(), resource).value_or(0);
-    std::string bar = "unlimited";
+    std::string bar = quota.trouble().empty() ? "unlimited" : "admits nothing";
     if (max.has_value()) {
       bar = absl::StrCat("[", Bar({used, min.value_or(0), *max}, kBarColumns, glyphs_.bar), "]");
     } else if (quota.max_amounts_size() == 0) {

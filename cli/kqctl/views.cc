@@ -1,6 +1,7 @@
 #include "cli/kqctl/views.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -168,10 +169,18 @@ Table QueuesTable(const v1::Snapshot& snapshot) {
                {"PARKED", kRight},
                {"ASSUMED", kRight},
                {"TROUBLE"}});
+  // A queue in order admits nothing when its quota, which has its name, is not.
+  std::map<std::string, std::string> quota_trouble;
+  for (const v1::QuotaSnapshot& quota : snapshot.quotas()) {
+    if (!quota.trouble().empty()) quota_trouble.emplace(quota.name(), quota.trouble());
+  }
   for (const v1::QueueSnapshot* queue : queues) {
+    const auto of_quota = quota_trouble.find(queue->name());
+    const std::string& trouble =
+        queue->trouble().empty() && of_quota != quota_trouble.end() ? of_quota->second : queue->trouble();
     table.Add({queue->name(), OrDash(queue->policy()), absl::StrCat(queue->priority()), WaitingText(*queue),
                absl::StrCat(queue->ready()), absl::StrCat(queue->resting()), absl::StrCat(queue->parked()),
-               absl::StrCat(queue->assumed()), queue->trouble()});
+               absl::StrCat(queue->assumed()), trouble});
   }
   return table;
 }

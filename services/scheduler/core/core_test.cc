@@ -299,6 +299,16 @@ TEST_CASE("with refreshes off numbers alone are never told", "[core]") {
   CHECK(world.core().NextWakeup() == absl::InfiniteFuture());
 }
 
+TEST_CASE("a unit that never had a queue is without one since it was seen", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeUnit("a").Quota("nowhere").Cpu(1));
+  world.Cycle();
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  REQUIRE(snapshot->unplaced->size() == 1);
+  CHECK(snapshot->unplaced->front().since == world.now());
+}
+
 TEST_CASE("a restart does not tell again what the object says already", "[core]") {
   CoreWorld world = TeamA(4);
   world.Add(MakeUnit("a").Cpu(9).Message(

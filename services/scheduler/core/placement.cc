@@ -92,7 +92,7 @@ void CoreState::PlaceWaiting(UnitEntry* entry, absl::Time now) {
 }
 
 void CoreState::SetPlace(UnitEntry* entry, kq::scheduler::Place place, const RefusalDetail& why, absl::Time now) {
-  if (entry->place != place) entry->since = now;
+  if (entry->place != place || entry->since == absl::InfinitePast()) entry->since = now;
   entry->place = place;
   const ObjectKey& key = entry->unit->key;
   if (why.refusal == Refusal::kNone) {

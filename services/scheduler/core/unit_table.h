@@ -46,8 +46,8 @@ struct UnitEntry {
   std::shared_ptr<const QueueUnit> unit;
   uint64_t newest = 0;  // newest version seen, from the watch or from an answer
   Place place = Place::kUnmapped;
-  std::string queue;  // that it waits in, or would; empty if unmapped
-  absl::Time since;   // in its queue, or in its place, from then on
+  std::string queue;                        // that it waits in, or would; empty if unmapped
+  absl::Time since = absl::InfinitePast();  // in its queue, or in its place, from then on
   absl::Time retry_at = absl::InfinitePast();
   std::shared_ptr<const RefusalDetail> why;  // null: not refused yet
   int64_t attempts = 0;                      // asks

@@ -117,6 +117,11 @@ std::string EventFor(const RefusalDetail& why) {
     case Refusal::kQuotaEmpty:
       return absl::StrCat("quota ", why.quota, " to be given a max");
     case Refusal::kOverMax:
+      if (why.requested > why.limit) {
+        return absl::StrCat("the max of quota ", why.quota, " to be raised: alone it asks for ",
+                            QuantityText(why.resource, why.requested), " ", why.resource, ", and max is ",
+                            QuantityText(why.resource, why.limit));
+      }
       return absl::StrCat(MoreOf(why), " in quota ", why.quota, ": units of it end, or its max is raised");
     case Refusal::kGuaranteedToOthers:
       return absl::StrCat(MoreOf(why), " in quota ", why.quota, ": units in it end, its max is raised, or the ",

@@ -55,6 +55,8 @@ TEST_CASE("a unit behind others: position, what is short where, and what it wait
   const v1::Explanation second = Explained(&world, "second");
   CHECK(second.ahead() == 1);
   CHECK(Short(second) == "team-a:cpu=4000 org:cpu=2000");
+  // No unit's end will ever help it.
+  CHECK(second.waits_for() == "the max of quota team-a to be raised: alone it asks for 5 cpu, and max is 4");
 
   const v1::Explanation runs = Explained(&world, "runs");
   CHECK(runs.waits_for() == "");
