@@ -1,5 +1,6 @@
 #include "e2e/support/usage_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -34,7 +35,27 @@ UsageWatch::~UsageWatch() {
 
 std::string UsageWatch::exceeded() const {
   MutexLock lock(&mu_);
-  return absl::StrJoin(exceeded_, "\n");
+  std::vector<std::string> wrong = trouble_;
+  // In the order in which it happened, which is not that of a list.
+  std::vector<Seen> history = seen_;
+  std::stable_sort(history.begin(), history.end(), [](const Seen& a, const Seen& b) { return a.version < b.version; });
+  std::map<ObjectKey, std::pair<std::string, int64_t>> units;
+  std::map<std::string, int64_t> held;
+  for (const Seen& seen : history) {
+    auto& [quota, amount] = units[seen.unit];
+    held[quota] -= amount;
+    held[""] -= amount;
+    quota = seen.quota;
+    amount = seen.held;
+    held[quota] += amount;
+    held[""] += amount;
+    for (const auto& [name, limit] : limits_) {
+      if (held[name] <= limit) continue;
+      wrong.push_back(
+          absl::StrCat("at version ", seen.version, ": quota \"", name, "\" holds ", held[name], "m of ", limit, "m"));
+    }
+  }
+  return absl::StrJoin(wrong, "\n");
 }
 
 int64_t UsageWatch::admissions() const {
@@ -108,11 +129,6 @@ void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   held_[unit->quota] += after;
   held_[""] += after;
   units_.emplace(key, *unit);
-  for (const auto& [quota, limit] : limits_) {
-    if (held_[quota] <= limit) continue;
-    exceeded_.push_back(absl::StrCat("at version ", unit->version, ": quota \"", quota, "\" holds ", held_[quota],
-                                     "m of ", limit, "m"));
-  }
 }
 
 bool UsageWatch::Upserted(const Json& object) {
@@ -120,15 +136,17 @@ bool UsageWatch::Upserted(const Json& object) {
   MutexLock lock(&mu_);
   if (unit.ok()) {
     Set(unit->key, &*unit);
+    seen_.push_back({unit->version, unit->key, unit->quota, CpuHeld(*unit)});
   } else {
-    exceeded_.push_back(unit.status().ToString());
+    trouble_.push_back(unit.status().ToString());
   }
   return true;
 }
 
-bool UsageWatch::Removed(const ObjectKey& key, absl::string_view, uint64_t) {
+bool UsageWatch::Removed(const ObjectKey& key, absl::string_view, uint64_t version) {
   MutexLock lock(&mu_);
   Set(key, nullptr);
+  seen_.push_back({version, key, "", 0});
   return true;
 }
 
@@ -136,7 +154,7 @@ void UsageWatch::Listed(uint64_t) {}
 
 void UsageWatch::Broken(const absl::Status& why) {
   MutexLock lock(&mu_);
-  exceeded_.push_back(why.ToString());
+  trouble_.push_back(why.ToString());
 }
 
 }  // namespace kq::e2e

@@ -25,7 +25,9 @@ class UsageWatch : public ReflectorSink {
   UsageWatch(KubeApi* api, const std::string& ns, std::map<std::string, int64_t> limits);
   ~UsageWatch() override;
 
-  // One line for each such moment; empty if there was none.
+  // One line for each such moment; empty if there was none. Moments are versions: all
+  // objects of a cluster share one counter, so that a list, which comes in the order
+  // of names after the API server was away, is put into the order of what happened.
   std::string exceeded() const;
   int64_t admissions() const;  // units that became holders so far
   int64_t Held(const std::string& quota) const;
@@ -54,7 +56,15 @@ class UsageWatch : public ReflectorSink {
   std::map<std::string, int64_t> held_ ABSL_GUARDED_BY(mu_);
   int64_t admissions_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<ObjectKey, std::vector<uint64_t>> admitted_at_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::string> exceeded_ ABSL_GUARDED_BY(mu_);
+  // What each version of a unit held.
+  struct Seen {
+    uint64_t version = 0;
+    ObjectKey unit;
+    std::string quota;
+    int64_t held = 0;
+  };
+  std::vector<Seen> seen_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::string> trouble_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Reflector> reflector_;
   std::thread thread_;
 };
