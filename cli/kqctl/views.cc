@@ -107,14 +107,6 @@ Table LevelsTable(const v1::Explanation& explanation) {
 
 }  // namespace
 
-std::string AgeText(absl::Duration age) {
-  const int64_t seconds = std::max<int64_t>(absl::ToInt64Seconds(age), 0);
-  if (seconds < 120) return absl::StrCat(seconds, "s");
-  if (seconds < 120 * 60) return absl::StrCat(seconds / 60, "m");
-  if (seconds < 48 * 3600) return absl::StrCat(seconds / 3600, "h");
-  return absl::StrCat(seconds / (24 * 3600), "d");
-}
-
 std::string ShortReason(const v1::UnitSnapshot& unit) {
   const v1::Refusal& why = unit.refusal();
   std::string lacking =

@@ -27,9 +27,6 @@ std::string SnapshotSummary(const queueing::v1::Snapshot& snapshot, absl::Time n
 // Why it waits, short: "team-a: 1 cpu short"; empty if it was not refused.
 std::string ShortReason(const queueing::v1::UnitSnapshot& unit);
 
-// Of the largest unit only, as kubectl's: "45s", "5m", "3h", "9d". Negative is "0s".
-std::string AgeText(absl::Duration age);
-
 }  // namespace kq::kqctl
 
 #endif  // CLI_KQCTL_VIEWS_H_

@@ -28,16 +28,6 @@ TEST_CASE("an empty world", "[views]") {
   CHECK_THAT(ExplanationText({}, kNow), Catch::Contains("no job"));
 }
 
-TEST_CASE("ages are those of kubectl", "[views]") {
-  CHECK(AgeText(absl::Seconds(-5)) == "0s");
-  CHECK(AgeText(absl::Seconds(119)) == "119s");
-  CHECK(AgeText(absl::Seconds(120)) == "2m");
-  CHECK(AgeText(absl::Minutes(119)) == "119m");
-  CHECK(AgeText(absl::Hours(2)) == "2h");
-  CHECK(AgeText(absl::Hours(47)) == "47h");
-  CHECK(AgeText(absl::Hours(48)) == "2d");
-}
-
 TEST_CASE("every reason has words, also one of a later server", "[views]") {
   v1::UnitSnapshot unit;
   CHECK(ShortReason(unit) == "");

@@ -113,4 +113,12 @@ absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
   return duration;
 }
 
+std::string AgeText(absl::Duration age) {
+  const int64_t seconds = std::max<int64_t>(absl::ToInt64Seconds(age), 0);
+  if (seconds < 120) return absl::StrCat(seconds, "s");
+  if (seconds < 120 * 60) return absl::StrCat(seconds / 60, "m");
+  if (seconds < 48 * 3600) return absl::StrCat(seconds / 3600, "h");
+  return absl::StrCat(seconds / (24 * 3600), "d");
+}
+
 }  // namespace kq

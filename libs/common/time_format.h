@@ -22,6 +22,8 @@ absl::StatusOr<absl::Time> ParseTime(absl::string_view text);
 // Go's time.Duration: "1h2m3.5s", "300ms", "0s". Infinite and longer than Go's
 // 292 years print as that limit. Finer than a nanosecond is cut off.
 std::string DurationText(absl::Duration duration);
+// Of the largest unit only, as kubectl's: "45s", "5m", "3h", "9d". Negative is "0s".
+std::string AgeText(absl::Duration age);
 // What Go parses: one or more numbers with units h, m, s, ms, us, µs, ns, with a
 // sign; or "0". kInvalidArgument otherwise, also beyond 292 years.
 absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text);

@@ -99,5 +99,15 @@ TEST_CASE("a duration that is written is read back as the same", "[time_format][
   CHECK(wrong == 0);
 }
 
+TEST_CASE("ages are those of kubectl", "[views]") {
+  CHECK(AgeText(absl::Seconds(-5)) == "0s");
+  CHECK(AgeText(absl::Seconds(119)) == "119s");
+  CHECK(AgeText(absl::Seconds(120)) == "2m");
+  CHECK(AgeText(absl::Minutes(119)) == "119m");
+  CHECK(AgeText(absl::Hours(2)) == "2h");
+  CHECK(AgeText(absl::Hours(47)) == "47h");
+  CHECK(AgeText(absl::Hours(48)) == "2d");
+}
+
 }  // namespace
 }  // namespace kq

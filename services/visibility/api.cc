@@ -60,23 +60,20 @@ RouteHandle Document(Json document) {
 }
 
 HttpResponse GroupsIn(Form form) {
-  HttpResponse response;
+  const auto aggregated = [](const char* version) {
+    return JsonAnswer(AggregatedDiscovery(version),
+                      absl::StrCat("application/json;g=apidiscovery.k8s.io;v=", version, ";as=APIGroupDiscoveryList"));
+  };
   switch (form) {
     case Form::kAggregated:
-      response = JsonAnswer(AggregatedDiscovery("v2"));
-      break;
+      return aggregated("v2");
     case Form::kAggregatedBeta:
-      response = JsonAnswer(AggregatedDiscovery("v2beta1"));
-      break;
+      return aggregated("v2beta1");
     case Form::kPlain:
     case Form::kTable:
-      return JsonAnswer(ApiGroupList());
+      break;
   }
-  response.headers.fields.erase(response.headers.fields.begin());
-  response.headers.Add("Content-Type",
-                       absl::StrCat("application/json;g=apidiscovery.k8s.io;v=",
-                                    form == Form::kAggregated ? "v2" : "v2beta1", ";as=APIGroupDiscoveryList"));
-  return response;
+  return JsonAnswer(ApiGroupList());
 }
 
 std::string VerbOf(const HttpRequest& request, bool named) {

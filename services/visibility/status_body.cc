@@ -11,11 +11,16 @@ int64_t WholeSeconds(absl::Duration duration) { return absl::ToInt64Seconds(absl
 
 }  // namespace
 
-HttpResponse JsonAnswer(const Json& body) {
+HttpResponse EmptyJsonAnswer(absl::string_view content_type) {
   HttpResponse response;
-  response.headers.Add("Content-Type", "application/json");
+  response.headers.Add("Content-Type", content_type);
   response.headers.Add("Cache-Control", "no-cache, private");
   response.headers.Add("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+HttpResponse JsonAnswer(const Json& body, absl::string_view content_type) {
+  HttpResponse response = EmptyJsonAnswer(content_type);
   response.body = JsonText(body);
   response.body += '\n';
   return response;

@@ -25,7 +25,9 @@ Json StatusObject(int code, absl::string_view reason, absl::string_view message,
 // With Retry-After if the details name one.
 HttpResponse StatusAnswer(int code, absl::string_view reason, absl::string_view message,
                           const StatusDetails& details = {});
-HttpResponse JsonAnswer(const Json& body);
+HttpResponse JsonAnswer(const Json& body, absl::string_view content_type = "application/json");
+// The headers alone, for a body that is yet to come.
+HttpResponse EmptyJsonAnswer(absl::string_view content_type = "application/json");
 
 }  // namespace kq::visibility
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "libs/common/time_format.h"
+#include "services/visibility/status_body.h"
 
 namespace kq::visibility {
 namespace {
@@ -44,15 +45,6 @@ JsonObject ListMetadata(const UnitPage& page) {
   return metadata;
 }
 
-// An age as kubectl prints it: the largest unit that says something.
-std::string Age(absl::Duration age) {
-  const int64_t seconds = std::max<int64_t>(0, absl::ToInt64Seconds(age));
-  if (seconds < 120) return absl::StrCat(seconds, "s");
-  if (seconds < 2 * 3600) return absl::StrCat(seconds / 60, "m");
-  if (seconds < 48 * 3600) return absl::StrCat(seconds / 3600, "h");
-  return absl::StrCat(seconds / 86400, "d");
-}
-
 Json Column(absl::string_view name, absl::string_view type, absl::string_view description, int priority = 0) {
   return {{"name", std::string(name)},
           {"type", std::string(type)},
@@ -74,7 +66,7 @@ JsonArray Columns() {
 }
 
 Json Row(const v1::UnitSnapshot& unit, absl::Time now) {
-  const std::string age = unit.has_created() ? Age(now - TimeOf(unit.created())) : "<unknown>";
+  const std::string age = unit.has_created() ? AgeText(now - TimeOf(unit.created())) : "<unknown>";
   return {
       {"cells", JsonArray{unit.name(), unit.namespace_(), unit.quota(), unit.queue(), unit.phase(), unit.position(),
                           unit.priority(), age, unit.refusal().sentence()}},
@@ -105,10 +97,7 @@ HttpResponse Streamed(UnitPage page, std::string head, std::string tail,
     if (progress->done) text += progress->tail;
     return text;
   };
-  HttpResponse response;
-  response.headers.Add("Content-Type", "application/json");
-  response.headers.Add("Cache-Control", "no-cache, private");
-  response.headers.Add("X-Content-Type-Options", "nosniff");
+  HttpResponse response = EmptyJsonAnswer();
   response.body = std::move(head);
   response.body += *piece();
   if (!progress->done) response.more = piece;
