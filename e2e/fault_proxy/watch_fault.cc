@@ -9,7 +9,7 @@ namespace kq {
 size_t WatchFault::Pass(absl::string_view bytes) {
   if (!fault_.has_value()) return bytes.size();
   if (due_) return 0;
-  size_t passed = bytes.size();
+  size_t passed = 0;
   if (fault_->after_events > 0) {
     size_t end = 0;
     while (events_ < fault_->after_events) {

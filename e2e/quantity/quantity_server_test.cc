@@ -81,7 +81,7 @@ Spellings AllSpellings() {
     return out;
   };
   for (int i = 0; i < 600; ++i) {
-    const std::string sign = signs[random() % 6 / 2 % 3];
+    const std::string& sign = signs[random() % 6 / 2 % 3];
     const std::string fraction = random() % 2 == 0 ? "" : "." + digits(random() % 8 == 0 ? 24 : 5);
     all.insert(absl::StrCat(sign, digits(random() % 8 == 0 ? 24 : 7), fraction, suffixes[random() % suffixes.size()]));
   }

@@ -24,7 +24,7 @@ std::string WithOwnPrograms(const std::string& folder) {
   std::filesystem::create_directory(folder);
   for (const auto& program : std::filesystem::directory_iterator(programs)) {
     const std::string name = program.path().filename().string();
-    if (name != ".lock") std::filesystem::create_symlink(program.path(), folder + "/" + name);
+    if (name != ".lock") std::filesystem::create_symlink(program.path(), absl::StrCat(folder, "/", name));
   }
   return absl::StrCat("HOME=", folder, " CLUSTER_BIN=", folder, " ");
 }

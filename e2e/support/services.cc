@@ -112,6 +112,15 @@ Visibility::Visibility(const ServiceOptions& options, const std::string& schedul
   health_port_ = metrics_port;
 }
 
+DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler)
+    : DebugApi(options, scheduler, FreePort()) {}
+
+DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler, int port)
+    : Service(options, "services/debug-api/koord-queue-debug-api",
+              {absl::StrCat("--server=", scheduler), absl::StrCat("--bind-address=", Loopback(port))}) {
+  health_port_ = port;
+}
+
 Scheduler::Scheduler(const ServiceOptions& options) : Scheduler(options, FreePort(), FreePort()) {}
 
 Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port)

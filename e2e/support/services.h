@@ -47,6 +47,8 @@ class Service {
   // /readyz?verbose
   std::pair<int, std::string> Readyz() const { return Fetch(health_port_, "/readyz?verbose"); }
   bool Ready() const { return Readyz().first == 200; }
+  // Of /readyz; /metrics too, but for the controllers.
+  int health_port() const { return health_port_; }
   const std::string& log() const { return log_; }
 
  protected:
@@ -95,6 +97,15 @@ class Visibility : public Service {
   Visibility(const ServiceOptions& options, const std::string& scheduler, int port, int metrics_port);
 
   const int port_;
+};
+
+// koord-queue-debug-api, which follows one scheduler. No lease here either.
+class DebugApi : public Service {
+ public:
+  DebugApi(const ServiceOptions& options, const std::string& scheduler);
+
+ private:
+  DebugApi(const ServiceOptions& options, const std::string& scheduler, int port);
 };
 
 // koord-queue-controllers.

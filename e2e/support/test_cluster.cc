@@ -145,7 +145,7 @@ TestCluster::~TestCluster() {
 std::string TestCluster::MakeNamespace(const std::string& prefix) {
   const Json made =
       OrFail(api_->Create(kNamespaces, "", {{"metadata", {{"generateName", absl::StrCat(prefix, "-")}}}}), "namespace");
-  const std::string name = KeyOf(made).name;
+  std::string name = KeyOf(made).name;
   namespaces_.push_back(name);
   const bool ready = Await(absl::Seconds(60), [&] {
     return api_->Get({"", "v1", "serviceaccounts"}, {name, "default"}).ok();

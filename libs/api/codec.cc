@@ -22,6 +22,8 @@ constexpr absl::string_view kOldQuotaLabel = "alibabacloud.com/quota-name";
 constexpr absl::string_view kParentLabel = "quota.scheduling.koordinator.sh/parent";
 constexpr absl::string_view kLendLabel = "quota.scheduling.koordinator.sh/allow-lent-resource";
 constexpr absl::string_view kPolicyKey = "koord-queue/queue-policy";
+constexpr absl::string_view kItemsIntervalKey = "koord-queue/queue-items-refresh-interval";
+constexpr absl::string_view kHideItemsKey = "koord-queue/disable-show-queue-items";
 constexpr absl::string_view kOldPolicyKey = "kube-queue/queue-policy";
 constexpr absl::string_view kEnableAnnotation = "quota-koord-queue-enable";
 constexpr absl::string_view kOursPrefix = "koord-queue/";
@@ -192,6 +194,8 @@ absl::StatusOr<Queue> ParseQueue(const Json& object) {
   }
   queue.created_by_us = ValueOf(meta->labels, kCreatedByUs) == "true";
   queue.carried_policy = ValueOf(meta->annotations, kPolicyKey);
+  queue.items_refresh_interval = ValueOf(meta->annotations, kItemsIntervalKey);
+  queue.items_hidden = meta->annotations.count(std::string(kHideItemsKey)) > 0;
   queue.invalid = problems.Text();
   return queue;
 }

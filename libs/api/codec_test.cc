@@ -278,12 +278,23 @@ TEST_CASE("the queue of a Queue object", "[codec]") {
   CHECK(queue->admission_checks == std::vector<std::string>{"prov", "other"});
   CHECK(queue->created_by_us);
   CHECK(queue->carried_policy == "Block");
+  CHECK(queue->items_refresh_interval == "");
+  CHECK_FALSE(queue->items_hidden);
 
   const absl::StatusOr<Queue> broken =
       ParseQueue(Quoted("{'metadata': {'name': 'q'}, 'spec': {'priority': 'x', 'admissionChecks': [{}]}}"));
   REQUIRE(broken.ok());
   CHECK_THAT(broken->invalid, Catch::Contains("spec.priority: ") && Catch::Contains("spec.admissionChecks[0].name: "));
   CHECK_FALSE(broken->created_by_us);
+}
+
+TEST_CASE("the annotations of a Queue that say how its items are shown", "[codec]") {
+  const absl::StatusOr<Queue> queue =
+      ParseQueue(Quoted("{'metadata': {'name': 'q', 'annotations': {'koord-queue/queue-items-refresh-interval': '30s', "
+                        "'koord-queue/disable-show-queue-items': ''}}}"));
+  REQUIRE(queue.ok());
+  CHECK(queue->items_refresh_interval == "30s");
+  CHECK(queue->items_hidden);
 }
 
 TEST_CASE("the parent of a quota", "[codec]") {

@@ -31,6 +31,10 @@ struct Queue {
   // last carried over to spec.queuePolicy. Tells a change of the label from a
   // hand edit of the Queue.
   std::string carried_policy;
+  // Annotation koord-queue/queue-items-refresh-interval as written; empty: the default.
+  std::string items_refresh_interval;
+  // Annotation koord-queue/disable-show-queue-items, with any value: status.queueItemDetails stays as it is.
+  bool items_hidden = false;
   std::string invalid;  // as QueueUnit::invalid
 
   friend bool operator==(const Queue&, const Queue&) = default;

@@ -78,6 +78,9 @@ absl::Status CheckLimits(const Config& config) {
     mistakes.Add("--message-refreshes-per-second: must be more than 0");
   if (config.core.message_refresh_interval < absl::ZeroDuration())
     mistakes.Add("--message-refresh-interval: must not be negative");
+  if (config.queue_items.refresh_interval < config.queue_items.shortest_interval)
+    mistakes.Add(absl::StrCat("--queue-items-refresh-interval: must be at least ",
+                              absl::FormatDuration(config.queue_items.shortest_interval)));
   if (config.advisory_writes_per_second < 0) mistakes.Add("--advisory-writes-per-second: must not be negative");
   return mistakes.Sum();
 }
@@ -127,6 +130,13 @@ void RegisterClusterFlags(FlagSet* flags, Config* config) {
   flags->Int("write-concurrency", &config->write_concurrency, "Status writes on their way at once.", {1, 256});
   flags->Double("advisory-writes-per-second", &config->advisory_writes_per_second,
                 "Writes that tell why units wait, per second in all. 0: no limit.");
+
+  flags->Duration(
+      "queue-items-refresh-interval", &config->queue_items.refresh_interval,
+      "Queue.status.queueItemDetails is brought up to date so often, where the Queue's annotation does not say "
+      "otherwise.");
+  flags->Int("queue-items-limit", &config->queue_items.limit,
+             "So many waiting units of a Queue are listed there at most. 0: none, the field is left alone.", {0, 5000});
 
   flags->Section("Leadership");
   flags->Bool("leaderElection", &config->lease.election, "Admit jobs only while this replica holds the lease.");

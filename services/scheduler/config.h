@@ -11,6 +11,7 @@
 #include "libs/process/environment.h"
 #include "libs/process/settings.h"
 #include "services/scheduler/core_settings.h"
+#include "services/scheduler/runtime/queue_items_writer.h"
 #include "services/scheduler/rpc/grpc_server.h"
 
 namespace kq::scheduler {
@@ -24,6 +25,7 @@ struct Config {
   ApiServerSettings api;
   int write_concurrency = 16;
   double advisory_writes_per_second = 200;
+  QueueItemsOptions queue_items;  // limit 0: Queue.status is left alone
 
   // Decisions.
   std::string config_file;

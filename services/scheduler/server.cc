@@ -33,11 +33,13 @@
 #include "services/scheduler/runtime/leader_label.h"
 #include "services/scheduler/runtime/leadership.h"
 #include "services/scheduler/runtime/process_parts_metrics.h"
+#include "services/scheduler/runtime/queue_items_writer.h"
 #include "services/scheduler/runtime/queue_writer.h"
 #include "services/scheduler/runtime/scheduler_loop.h"
 #include "services/scheduler/runtime/scheduler_metrics.h"
 #include "services/scheduler/runtime/snapshot_publisher.h"
 #include "services/scheduler/runtime/status_writer.h"
+#include "services/scheduler/runtime/turn_log.h"
 #include "services/scheduler/runtime/write_fence.h"
 
 namespace kq::scheduler {
@@ -127,10 +129,12 @@ class WiredServer : public Server {
   std::unique_ptr<QueueWriter> queues_;
   std::unique_ptr<EventRecorder> events_;
   std::unique_ptr<StatusWriter> writer_;
+  std::unique_ptr<QueueItemsWriter> queue_items_;  // null without --queue-items-limit
   std::unique_ptr<LeaderLabel> label_;
 
   std::unique_ptr<DecisionRing> ring_;
   std::unique_ptr<RingSource> ring_source_;
+  TurnLog turn_log_;
   std::unique_ptr<DecisionLog> log_;  // null without a log
   CoreWithPolicies core_;
   std::unique_ptr<SchedulerLoop> loop_;
@@ -225,6 +229,11 @@ void WiredServer::MakeWriters() {
   parts.with_conditions = config_.gates.On("QueueUnitConditions");
   parts.on_admitted = [this](const QueueUnit& unit, absl::Time now) { metrics_.OnAdmitted(unit, now); };
   writer_ = std::make_unique<StatusWriter>(std::move(parts));
+  if (config_.queue_items.limit > 0) {
+    const auto picture = [this] { return Leads() ? publisher_.Latest() : nullptr; };
+    queue_items_ = std::make_unique<QueueItemsWriter>(config_.queue_items,
+                                                      QueueItemsParts{fence_.get(), events_.get(), clock_, picture});
+  }
   label_ = std::make_unique<LeaderLabel>(LeaderLabelOptions{environment.pod_namespace, environment.pod_name, {}}, api_,
                                          clock_);
 }
@@ -235,7 +244,8 @@ absl::Status WiredServer::MakeLoop() {
   options.check_invariants = config_.check_invariants;
   options.snapshot_share = kSnapshotShare;
   options.on_leading = [this] { ShowsPictures(); };
-  SchedulerLoopParts parts{core_.core.get(), &mailbox_, &publisher_, writer_.get(), clock_, &metrics_, {ring_.get()}};
+  SchedulerLoopParts parts{core_.core.get(),         &mailbox_, &publisher_, writer_.get(), clock_, &metrics_,
+                           {ring_.get(), &turn_log_}};
   if (log_ != nullptr) parts.recorders.push_back(log_.get());
   loop_ = std::make_unique<SchedulerLoop>(std::move(options), std::move(parts));
   KQ_VLOG(1, "Plugins",
@@ -262,8 +272,8 @@ void WiredServer::AddHealthChecks() {
 void WiredServer::AddCollectors() {
   registry_.AddBuildInfo("koord_queue", "koord-queue");
   AddProcessMetrics(&registry_);
-  const ProcessParts parts{&mailbox_,     loop_.get(),  watch_.get(),  writes_.get(),
-                           queues_.get(), fence_.get(), events_.get(), log_.get()};
+  const ProcessParts parts{&mailbox_,          loop_.get(),  watch_.get(),  writes_.get(), queues_.get(),
+                           queue_items_.get(), fence_.get(), events_.get(), log_.get()};
   registry_.AddCollector([parts](MetricSink& sink) { CollectParts(parts, &sink); });
   registry_.AddCollector([this](MetricSink& sink) {
     sink.Gauge("koord_queue_leader", "1 while this replica holds the lease.", {}, Leads() ? 1 : 0);
@@ -306,6 +316,7 @@ void WiredServer::RunThreads() {
   for (int i = 0; i < config_.write_concurrency; ++i) writing_threads_.emplace_back([this] { writes_->Run(); });
   for (int i = 0; i < kQueueWriters; ++i) writing_threads_.emplace_back([this] { queues_->Run(); });
   writing_threads_.emplace_back([this] { events_->Run(); });
+  if (queue_items_ != nullptr) writing_threads_.emplace_back([this] { queue_items_->Run(); });
   watch_->Start();
   lease_thread_ = std::thread([this] { leadership_->Run(); });
   label_thread_ = std::thread([this] { label_->Run(); });
@@ -342,6 +353,7 @@ void WiredServer::Stop() {
     decision_thread_.join();
     watch_->Stop();
     const absl::Time deadline = clock_->TimeNow() + config_.drain_timeout;
+    if (queue_items_ != nullptr) queue_items_->Stop();
     queues_->Drain(deadline);
     writes_->Drain(deadline);
     label_->Stop();

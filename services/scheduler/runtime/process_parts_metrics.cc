@@ -78,6 +78,19 @@ void QueueWrites(const QueueWriter& queues, MetricSink* sink) {
   count("failed", totals.failed);
 }
 
+void QueueItems(const QueueItemsWriter& items, MetricSink* sink) {
+  const QueueItemsWriter::Totals totals = items.Now();
+  const auto count = [sink](const char* outcome, int64_t value) {
+    sink->Counter("koord_queue_queue_items_writes_total",
+                  "Writes of Queue.status.queueItemDetails, by what became of them.", {{"outcome", outcome}},
+                  static_cast<double>(value));
+  };
+  count("made", totals.written);
+  count("failed", totals.failed);
+  sink->Gauge("koord_queue_queue_items_cut", "Queues of which more units wait than queueItemDetails lists.", {},
+              static_cast<double>(totals.cut));
+}
+
 void Events(const EventRecorder& events, MetricSink* sink) {
   const EventRecorder::Totals totals = events.Now();
   sink->Gauge("koord_queue_events_waiting", "Kubernetes Events that wait to be written.", {},
@@ -114,6 +127,7 @@ void CollectParts(const ProcessParts& parts, MetricSink* sink) {
   if (parts.watch != nullptr) Watch(*parts.watch, sink);
   if (parts.writes != nullptr) Writes(*parts.writes, sink);
   if (parts.queues != nullptr) QueueWrites(*parts.queues, sink);
+  if (parts.queue_items != nullptr) QueueItems(*parts.queue_items, sink);
   if (parts.fence != nullptr) {
     sink->Counter("koord_queue_fenced_writes_total", "Writes that were not made because this process does not lead.",
                   {}, static_cast<double>(parts.fence->refused()));

@@ -7,6 +7,7 @@
 #include "services/scheduler/runtime/cluster_watch.h"
 #include "services/scheduler/runtime/decision_log.h"
 #include "services/scheduler/runtime/event_mailbox.h"
+#include "services/scheduler/runtime/queue_items_writer.h"
 #include "services/scheduler/runtime/queue_writer.h"
 #include "services/scheduler/runtime/scheduler_loop.h"
 #include "services/scheduler/runtime/write_fence.h"
@@ -21,6 +22,7 @@ struct ProcessParts {
   const ClusterWatch* watch = nullptr;
   const WriteQueue* writes = nullptr;
   const QueueWriter* queues = nullptr;
+  const QueueItemsWriter* queue_items = nullptr;
   const WriteFence* fence = nullptr;
   const EventRecorder* events = nullptr;
   const DecisionLog* log = nullptr;

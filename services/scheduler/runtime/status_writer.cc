@@ -53,7 +53,6 @@ void Answered(const StatusWriterParts& parts, const Dequeue& dequeue, const absl
     parts.events->Record(UnitReference(dequeue.unit, dequeue.uid, result->version), EventType::kNormal, "Scheduled",
                          kScheduledEvent);
     parts.on_admitted(*result, parts.clock->TimeNow());
-    KQ_VLOG(2, "Unit admitted", {{"unit", dequeue.unit.ToString()}});
   } else {
     const absl::Status why = result.ok() ? absl::AbortedError("the unit changed meanwhile") : result.status();
     KQ_LOG(Warning, "Admission not written", {{"unit", dequeue.unit.ToString()}, {"err", why}});

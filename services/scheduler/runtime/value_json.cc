@@ -238,6 +238,8 @@ JsonObject EncodeQueue(const Queue& queue) {
   }
   if (queue.created_by_us) object["createdByUs"] = true;
   PutText(&object, "carriedPolicy", queue.carried_policy);
+  PutText(&object, "itemsRefreshInterval", queue.items_refresh_interval);
+  if (queue.items_hidden) object["itemsHidden"] = true;
   return object;
 }
 
@@ -255,6 +257,8 @@ absl::StatusOr<Queue> DecodeQueue(const Json& value) {
   }
   queue.created_by_us = reader.Bool("createdByUs");
   queue.carried_policy = reader.Text("carriedPolicy");
+  queue.items_refresh_interval = reader.Text("itemsRefreshInterval");
+  queue.items_hidden = reader.Bool("itemsHidden");
   if (!error.ok()) return error;
   return queue;
 }

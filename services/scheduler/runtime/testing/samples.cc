@@ -76,6 +76,8 @@ Queue SampleQueue(const std::string& name) {
   queue.admission_checks = {"a", "b"};
   queue.created_by_us = true;
   queue.carried_policy = "Block";
+  queue.items_refresh_interval = "30s";
+  queue.items_hidden = true;
   queue.invalid = "spec.priority: expected an integer";
   return queue;
 }
