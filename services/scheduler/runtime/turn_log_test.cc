@@ -1,0 +1,104 @@
+#include "services/scheduler/runtime/turn_log.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "libs/common/log.h"
+#include "services/scheduler/runtime/testing/small_world.h"
+
+namespace kq::scheduler {
+namespace {
+
+// What is written to stderr meanwhile, at this verbosity.
+std::string Logged(int verbosity, const std::function<void()>& work) {
+  std::FILE* file = std::tmpfile();
+  REQUIRE(file != nullptr);
+  std::fflush(stderr);
+  const int kept = dup(STDERR_FILENO);
+  REQUIRE(dup2(fileno(file), STDERR_FILENO) >= 0);
+  SetLogVerbosity(verbosity);
+  work();
+  SetLogVerbosity(0);
+  REQUIRE(dup2(kept, STDERR_FILENO) >= 0);
+  close(kept);
+  std::string text(static_cast<size_t>(std::ftell(file)), '\0');
+  std::rewind(file);
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
+Turn TurnOf(std::vector<Event> events, std::vector<Decision> decisions = {}) {
+  Turn turn;
+  turn.events = std::make_shared<const std::vector<Event>>(std::move(events));
+  turn.decisions = std::make_shared<const std::vector<Decision>>(std::move(decisions));
+  return turn;
+}
+
+Queue QueueWith(const std::string& policy) {
+  Queue queue = QueueValue("team-a", 1);
+  queue.policy = policy;
+  return queue;
+}
+
+TEST_CASE("at 1 the log tells of Queues: that they come, with their policy, that they change and go") {
+  TurnLog log;
+  CHECK(Logged(1, [&] {
+          log.Record(TurnOf({QueueUpserted{QueueWith("Block")}}));
+        }).find(R"("Queue added" queue="team-a" policy="Block" priority=0)") != std::string::npos);
+  CHECK(Logged(1, [&] { log.Record(TurnOf({QueueUpserted{QueueWith("Block")}})); }) == "");
+  CHECK_THAT(Logged(1, [&] { log.Record(TurnOf({QueueUpserted{QueueWith("Priority")}})); }),
+             Catch::Contains(R"("Queue changed" queue="team-a" policy="Priority")"));
+  CHECK_THAT(Logged(1,
+                    [&] {
+                      log.Record(TurnOf({QueueRemoved{QueueWith("").key, 2}}));
+                    }),
+             Catch::Contains(R"("Queue removed" queue="team-a")"));
+}
+
+TEST_CASE("at 2 it tells who is assumed, and who is no longer and why") {
+  TurnLog log;
+  const QueueUnit unit = UnitValue("a", 3, 1000);
+  Dequeue dequeue;
+  dequeue.unit = unit.key;
+  dequeue.version = 3;
+  CHECK_THAT(Logged(2, [&] { log.Record(TurnOf({}, {dequeue})); }),
+             Catch::Contains(R"("Unit assumed" unit=")") && Catch::Contains("version=3"));
+
+  QueueUnit written = unit;
+  written.phase = Phase::kDequeued;
+  const auto left = [&](absl::StatusOr<QueueUnit> result) {
+    const WriteFinished finished{unit.key, unit.uid, 3, std::move(result)};
+    return Logged(2, [&] { log.Record(TurnOf({finished})); });
+  };
+  CHECK_THAT(left(written),
+             Catch::Contains(R"("Unit no longer assumed")") && Catch::Contains(R"(reason="the admission is written")"));
+  CHECK_THAT(left(absl::AbortedError("conflict")), Catch::Contains("ABORTED: conflict"));
+  CHECK_THAT(left(unit), Catch::Contains("the unit changed meanwhile"));
+  QueueUnit other = written;
+  other.uid = "another";
+  CHECK_THAT(left(other), Catch::Contains("another unit has its name now"));
+}
+
+TEST_CASE("below its level nothing is said") {
+  TurnLog log;
+  Dequeue dequeue;
+  Requeue requeue;
+  CHECK(Logged(0, [&] { log.Record(TurnOf({QueueUpserted{QueueWith("Block")}}, {dequeue, requeue})); }) == "");
+  CHECK_THAT(Logged(1,
+                    [&] {
+                      log.Record(TurnOf({QueueUpserted{QueueWith("Block")}}, {dequeue, requeue}));
+                    }),
+             !Catch::Contains("Unit"));
+  CHECK_THAT(Logged(2, [&] { log.Record(TurnOf({}, {requeue})); }), !Catch::Contains("Unit"));
+  CHECK_THAT(Logged(3, [&] { log.Record(TurnOf({}, {requeue})); }), Catch::Contains("Unit refused"));
+}
+
+}  // namespace
+}  // namespace kq::scheduler
