@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace kq {
 namespace {
 
@@ -125,7 +127,7 @@ TEST_CASE("a text that grows by its aliases is refused", "[yaml]") {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 20; ++i) {
     const std::string n = std::to_string(i), p = std::to_string(i - 1);
-    text += "a" + n + ": &a" + n + " [*a" + p + ", *a" + p + ", *a" + p + ", *a" + p + "]\n";
+    absl::StrAppend(&text, "a", n, ": &a", n, " [*a", p, ", *a", p, ", *a", p, ", *a", p, "]\n");
   }
   CHECK_THAT(AsJson(text), Catch::Contains("more than 200000 values; too many aliases?"));
   CHECK_THAT(AsJson("&a [*a]"), Catch::StartsWith("line 1, column "));

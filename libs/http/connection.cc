@@ -199,7 +199,7 @@ absl::Status Connection::Handshake(const TlsTarget& tls, Deadline deadline) {
     errno = 0;
     const int result = SSL_connect(ssl_.get());
     if (result == 1) return absl::OkStatus();
-    const absl::Status status = WaitForTls(result, deadline);
+    absl::Status status = WaitForTls(result, deadline);
     if (status.ok()) continue;
     if (absl::IsDeadlineExceeded(status)) return TlsFailure("handshake timed out");
     if (const auto verdict = SSL_get_verify_result(ssl_.get()); tls.verify && verdict != X509_V_OK) {

@@ -83,8 +83,8 @@ class ExchangeStream : public HttpStream {
 
 class PooledHttpClient : public HttpClient {
  public:
-  PooledHttpClient(const HttpClientOptions& options, std::string authority, ConnectionPoolOptions pool)
-      : options_(options), authority_(std::move(authority)), pool_(std::move(pool)) {}
+  PooledHttpClient(HttpClientOptions options, std::string authority, ConnectionPoolOptions pool)
+      : options_(std::move(options)), authority_(std::move(authority)), pool_(std::move(pool)) {}
 
   absl::StatusOr<HttpResponse> Call(const HttpRequest& request, absl::Duration timeout) override {
     const Deadline deadline = Deadline::After(timeout);
@@ -154,7 +154,7 @@ absl::StatusOr<std::unique_ptr<HttpClient>> NewHttpClient(HttpClientOptions opti
     tls.key_pem = options.client_key_pem;
     KQ_ASSIGN_OR_RETURN(pool.tls, NewClientTls(tls));
   }
-  return std::make_unique<PooledHttpClient>(options, url.authority, std::move(pool));
+  return std::make_unique<PooledHttpClient>(std::move(options), url.authority, std::move(pool));
 }
 
 }  // namespace kq

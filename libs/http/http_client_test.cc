@@ -31,7 +31,7 @@ std::unique_ptr<HttpClient> ClientOf(const std::string& url, HttpClientOptions o
 }
 
 std::unique_ptr<HttpServer> ServerOf(HttpHandle handle, HttpServerOptions options = {}) {
-  auto server = StartHttpServer(options, std::move(handle));
+  auto server = StartHttpServer(std::move(options), std::move(handle));
   REQUIRE(server.ok());
   return *std::move(server);
 }

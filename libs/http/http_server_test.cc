@@ -26,7 +26,7 @@ HttpResponse Echo(const HttpRequest& request, const HttpPeer&) {
 }
 
 std::unique_ptr<HttpServer> ServerOf(HttpHandle handle, HttpServerOptions options = {}) {
-  auto server = StartHttpServer(options, std::move(handle));
+  auto server = StartHttpServer(std::move(options), std::move(handle));
   REQUIRE(server.ok());
   return *std::move(server);
 }
@@ -61,7 +61,7 @@ TEST_CASE("what is malformed or could be read in two ways is refused") {
   };
   const auto c = GENERATE(values<Case>({
       {"not HTTP", "hello\r\n\r\n", 400},
-      {"TLS to a plain port", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
+      {"TLS to a plain port", std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15), 400},
       {"no version", "GET /\r\n\r\n", 400},
       {"HTTP/2", "GET / HTTP/2.0\r\nHost: x\r\n\r\n", 505},
       {"no host", "GET / HTTP/1.1\r\n\r\n", 400},

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -35,7 +36,7 @@ absl::StatusOr<std::unique_ptr<ServerTls>> ServerTls::Load(ServerTlsFiles files)
 
 ServerTls::Stamps ServerTls::Look() const {
   Stamps stamps;
-  const std::string* const paths[] = {&files_.certificate, &files_.key, &files_.client_ca};
+  const std::array<const std::string*, 3> paths = {&files_.certificate, &files_.key, &files_.client_ca};
   for (size_t i = 0; i < stamps.size(); ++i) {
     struct stat found {};
     if (paths[i]->empty() || stat(paths[i]->c_str(), &found) != 0) continue;
@@ -66,13 +67,14 @@ TlsContext ServerTls::Current() {
   // Looked at before reading: what changes meanwhile is seen the next time.
   stamps_ = now;
   absl::StatusOr<TlsContext> fresh = Read();
-  if (fresh.ok()) {
+  const bool failed_before = failed_;
+  failed_ = !fresh.ok();
+  if (!failed_) {
     current_ = *std::move(fresh);
     KQ_LOG(Info, "Server certificate loaded again", {{"file", files_.certificate}});
-  } else if (changed || !failed_) {
+  } else if (changed || !failed_before) {
     KQ_LOG(Warning, "Server certificate cannot be loaded, the last good one stays", {{"err", fresh.status()}});
   }
-  failed_ = !fresh.ok();
   retry_at_ = time + std::chrono::seconds(1);
   return current_;
 }

@@ -11,8 +11,8 @@
 #include "libs/process/environment.h"
 #include "libs/process/settings.h"
 #include "services/scheduler/core_settings.h"
-#include "services/scheduler/runtime/queue_items_writer.h"
 #include "services/scheduler/rpc/grpc_server.h"
+#include "services/scheduler/runtime/queue_items_writer.h"
 
 namespace kq::scheduler {
 

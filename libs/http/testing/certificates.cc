@@ -65,7 +65,7 @@ TestFolder::~TestFolder() {
 std::string TestFolder::Path(absl::string_view name) const { return absl::StrCat(path_, "/", name); }
 
 std::string TestFolder::Write(absl::string_view name, absl::string_view text) const {
-  const std::string path = Path(name), fresh = path + ".new";
+  std::string path = Path(name), fresh = path + ".new";
   {
     std::ofstream out(fresh, std::ios::binary);
     out << std::string(text);
