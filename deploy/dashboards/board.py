@@ -90,8 +90,8 @@ def selectors(expression):
             if following == "(":  # labels, not metrics
                 while i < len(tokens) and tokens[i] != ")":
                     i += 1
-        elif following == "(":
-            i += 1
+        elif following == "(" or following.lower() in ("by", "without"):
+            i += 1  # a function
         elif following.startswith("{"):
             found.append(token + following)
             i += 2
@@ -105,4 +105,4 @@ def legend(template, labels):
     """A legend as Grafana makes it: {{label}} is replaced; without a template all labels."""
     if not template:
         return ", ".join("%s=%s" % item for item in sorted(labels.items()) if item[0] != "__name__") or "value"
-    return re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda m: labels.get(m.group(1), ""), template).strip()
+    return re.sub(r"\{\{\s*(\w+)\s*\}\}", lambda m: labels.get(m.group(1), ""), template).strip() or "value"
