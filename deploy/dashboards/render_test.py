@@ -54,8 +54,8 @@ class FakePrometheus:
         if url.path.endswith("/series"):
             return [{"__name__": "x"}]
         value = "NaN" if self.nan and self.nan in text else "3.5"
-        start, end = float(asked["start"][0]), float(asked["end"][0])
-        points = [[at, value] for at in (start, (start + end) / 2, end)]
+        start, step = float(asked["start"][0]), int(asked["step"][0])
+        points = [[start + i * step, value] for i in range(20)]
         return {"resultType": "matrix", "result": [{"metric": {"queue": "team-a", "instance": "127.0.0.1:1"}, "values": points}]}
 
     def __enter__(self):
