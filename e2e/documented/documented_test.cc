@@ -67,8 +67,8 @@ class Guide {
   // What a command of the guide prints, on both streams. Its port-forwards and logs are replaced as said above.
   std::string Says(const std::string& command) const {
     const std::string here =
-        absl::StrReplaceAll(command, {{"127.0.0.1:10259", absl::StrCat("127.0.0.1:", scheduler_.health_port())},
-                                      {"127.0.0.1:19876", absl::StrCat("127.0.0.1:", debug_api_.health_port())},
+        absl::StrReplaceAll(command, {{"127.0.0.1:10259", absl::StrCat("127.0.0.1:", scheduler_.metrics_port())},
+                                      {"127.0.0.1:19876", absl::StrCat("127.0.0.1:", debug_api_.metrics_port())},
                                       {"kubectl -n koord-queue logs deployment/koord-queue -c controller",
                                        absl::StrCat("tail -n +1 ", scheduler_.log())},
                                       {"kubectl -n koord-queue logs deployment/koord-queue-controllers -c manager",

@@ -90,9 +90,9 @@ absl::StatusOr<Fault> ReadFault(const JsonObject& rule, absl::string_view path) 
   KQ_ASSIGN_OR_RETURN(fault.after_events, Count(rule, "after_events", path));
   KQ_ASSIGN_OR_RETURN(fault.after_bytes, Count(rule, "after_bytes", path));
   fault.code = static_cast<int>(std::clamp<int64_t>(code, 0, 1000));
-  if (Answers(fault.kind) != (fault.code >= 400 && fault.code <= 599)) {
+  if (Answers(fault.kind) != (fault.code >= 300 && fault.code <= 599)) {
     return Invalid(FieldPath(path, "code"),
-                   "must be from 400 to 599 with answer and replace-answer, absent with others");
+                   "must be from 300 to 599 with answer and replace-answer, absent with others");
   }
   if (Slow(fault.kind) != (fault.delay > absl::ZeroDuration())) {
     return Invalid(FieldPath(path, "delay"), "must be given with slow-request and slow-answer, and only there");

@@ -31,7 +31,7 @@
 //
 // Faults, and the fields they take:
 //
-//   answer          not forwarded, answered with code: (409, 429, 500, 503, ...); retry_after: 2s
+//   answer          not forwarded, answered with code: (300 to 599); retry_after: 2s
 //   replace-answer  forwarded, then answered like that: a write took effect
 //   lose-request    connection closed, nothing forwarded
 //   lose-answer     forwarded, then connection closed: a write took effect

@@ -101,6 +101,11 @@ std::pair<int, std::string> Service::Fetch(int port, const std::string& path) co
   return {answer->code, answer->body};
 }
 
+std::string Service::Metrics() const {
+  const auto [code, text] = Fetch(metrics_port(), "/metrics");
+  return code == 200 ? text : "";
+}
+
 Visibility::Visibility(const ServiceOptions& options, const std::string& scheduler)
     : Visibility(options, scheduler, FreePort(), FreePort()) {}
 
@@ -110,15 +115,6 @@ Visibility::Visibility(const ServiceOptions& options, const std::string& schedul
                absl::StrCat("--metrics-bind-address=", Loopback(metrics_port))}),
       port_(port) {
   health_port_ = metrics_port;
-}
-
-DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler)
-    : DebugApi(options, scheduler, FreePort()) {}
-
-DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler, int port)
-    : Service(options, "services/debug-api/koord-queue-debug-api",
-              {absl::StrCat("--server=", scheduler), absl::StrCat("--bind-address=", Loopback(port))}) {
-  health_port_ = port;
 }
 
 Scheduler::Scheduler(const ServiceOptions& options) : Scheduler(options, FreePort(), FreePort()) {}
@@ -181,7 +177,7 @@ absl::StatusOr<pb::UnitSnapshot> Scheduler::Explain(const std::string& ns, const
 }
 
 double Scheduler::Metric(const std::string& series) const {
-  const std::string metrics = Fetch(health_port_, "/metrics").second;
+  const std::string metrics = Metrics();
   for (const absl::string_view line : absl::StrSplit(metrics, '\n')) {
     double value = 0;
     if (absl::StartsWith(line, absl::StrCat(series, " ")) && absl::SimpleAtod(line.substr(series.size() + 1), &value)) {
@@ -191,13 +187,24 @@ double Scheduler::Metric(const std::string& series) const {
   return 0;
 }
 
-Controllers::Controllers(const ServiceOptions& options) : Controllers(options, FreePort()) {}
+Controllers::Controllers(const ServiceOptions& options) : Controllers(options, FreePort(), FreePort()) {}
 
-Controllers::Controllers(const ServiceOptions& options, int health_port)
+Controllers::Controllers(const ServiceOptions& options, int health_port, int metrics_port)
     : Service(options, "services/controllers/koord-queue-controllers",
-              {"--leader-elect", "--lease-name=koord-queue-controllers", "--metrics-bind-address=0",
+              {"--leader-elect", "--lease-name=koord-queue-controllers",
+               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
                absl::StrCat("--health-probe-bind-address=", Loopback(health_port))}) {
   health_port_ = health_port;
+  metrics_port_ = metrics_port;
+}
+
+DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler)
+    : DebugApi(options, scheduler, FreePort()) {}
+
+DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler, int port)
+    : Service(options, "services/debug-api/koord-queue-debug-api",
+              {absl::StrCat("--server=", scheduler), absl::StrCat("--bind-address=", Loopback(port))}) {
+  health_port_ = port;
 }
 
 }  // namespace kq::e2e

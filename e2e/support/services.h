@@ -47,14 +47,16 @@ class Service {
   // /readyz?verbose
   std::pair<int, std::string> Readyz() const { return Fetch(health_port_, "/readyz?verbose"); }
   bool Ready() const { return Readyz().first == 200; }
-  // Of /readyz; /metrics too, but for the controllers.
-  int health_port() const { return health_port_; }
+  // What /metrics shows; empty if there is no answer.
+  std::string Metrics() const;
+  int metrics_port() const { return metrics_port_ == 0 ? health_port_ : metrics_port_; }
   const std::string& log() const { return log_; }
 
  protected:
   Service(const ServiceOptions& options, const std::string& program, std::vector<std::string> flags);
 
   int health_port_ = 0;
+  int metrics_port_ = 0;  // 0: that of health
 
  private:
   std::vector<std::string> command_;
@@ -99,22 +101,22 @@ class Visibility : public Service {
   const int port_;
 };
 
-// koord-queue-debug-api, which follows one scheduler. No lease here either.
-class DebugApi : public Service {
- public:
-  DebugApi(const ServiceOptions& options, const std::string& scheduler);
-
- private:
-  DebugApi(const ServiceOptions& options, const std::string& scheduler, int port);
-};
-
 // koord-queue-controllers.
 class Controllers : public Service {
  public:
   explicit Controllers(const ServiceOptions& options);
 
  private:
-  explicit Controllers(const ServiceOptions& options, int health_port);
+  Controllers(const ServiceOptions& options, int health_port, int metrics_port);
+};
+
+// koord-queue-debug-api, which follows one scheduler. No lease, as above.
+class DebugApi : public Service {
+ public:
+  DebugApi(const ServiceOptions& options, const std::string& scheduler);
+
+ private:
+  DebugApi(const ServiceOptions& options, const std::string& scheduler, int port);
 };
 
 }  // namespace kq::e2e

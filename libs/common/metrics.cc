@@ -211,6 +211,7 @@ struct MetricRegistry::State {
   std::vector<std::unique_ptr<GaugeFamily>> gauges ABSL_GUARDED_BY(mu);
   std::vector<std::unique_ptr<HistogramFamily>> histograms ABSL_GUARDED_BY(mu);
   std::vector<std::function<void(MetricSink&)>> collectors ABSL_GUARDED_BY(mu);
+  std::map<std::string, std::function<bool()>> shown ABSL_GUARDED_BY(mu);  // by family
 
   template <typename Metric, typename Builder>
   prometheus::Family<Metric>* Register(Builder builder, absl::string_view name, absl::string_view help) {
@@ -262,6 +263,11 @@ void MetricRegistry::AddCollector(std::function<void(MetricSink&)> collect) {
   state_->collectors.push_back(std::move(collect));
 }
 
+void MetricRegistry::ShowWhile(absl::string_view name, std::function<bool()> shown) {
+  MutexLock lock(&state_->mu);
+  state_->shown[std::string(name)] = std::move(shown);
+}
+
 void MetricRegistry::AddBuildInfo(absl::string_view prefix, absl::string_view component) {
   AddGauge(absl::StrCat(prefix, "_build_info"), "1, with the version of the program in the labels.",
            {"component", "version", "git_commit"})
@@ -270,9 +276,11 @@ void MetricRegistry::AddBuildInfo(absl::string_view prefix, absl::string_view co
 
 std::string MetricRegistry::Text() const {
   std::vector<std::function<void(MetricSink&)>> collectors;
+  std::map<std::string, std::function<bool()>> shown;
   {
     MutexLock lock(&state_->mu);
     collectors = state_->collectors;
+    shown = state_->shown;
   }
   std::map<std::string, prometheus::MetricFamily> collected;
   GatheringSink sink(&collected);
@@ -285,6 +293,10 @@ std::string MetricRegistry::Text() const {
   for (const auto& family : families) {
     if (collected.contains(family.name)) Die(family.name, "is both a family and collected");
   }
+  std::erase_if(families, [&shown](const auto& family) {
+    const auto at = shown.find(family.name);
+    return at != shown.end() && !at->second();
+  });
   for (auto& [name, family] : collected) families.push_back(std::move(family));
   std::sort(families.begin(), families.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (auto& family : families) {

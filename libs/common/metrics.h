@@ -141,6 +141,10 @@ class MetricRegistry {
   // as long as the registry. Its names must not be those of families.
   void AddCollector(std::function<void(MetricSink&)> collect);
 
+  // Leaves the family `name` out of the text while `shown` says false, without
+  // forgetting what it counted. Called in every call of Text, on the caller's thread.
+  void ShowWhile(absl::string_view name, std::function<bool()> shown);
+
   // <prefix>_build_info{component,version,git_commit} 1
   void AddBuildInfo(absl::string_view prefix, absl::string_view component);
 

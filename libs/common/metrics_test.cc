@@ -131,6 +131,17 @@ TEST_CASE("collectors are asked at each scrape", "[metrics]") {
   CHECK(Lines(metrics, "# HELP waiting").empty());
 }
 
+TEST_CASE("a family may be hidden for a time, and goes on counting", "[metrics]") {
+  MetricRegistry metrics;
+  CounterFamily& attempts = metrics.AddCounter("attempts_total", "A.", {"queue"});
+  bool shown = false;
+  metrics.ShowWhile("attempts_total", [&shown] { return shown; });
+  attempts.Increment({"a"});
+  CHECK(metrics.Text().find("attempts") == std::string::npos);
+  shown = true;
+  CHECK(Lines(metrics, "attempts_total") == Text{R"(attempts_total{queue="a"} 1)"});
+}
+
 TEST_CASE("the text is sorted by name", "[metrics]") {
   MetricRegistry metrics;
   metrics.AddGauge("zz", "Z.");

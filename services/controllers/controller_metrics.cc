@@ -3,8 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace kq::controllers {
 
 ControllerMetrics::ControllerMetrics(MetricRegistry* registry)
@@ -15,24 +13,12 @@ ControllerMetrics::ControllerMetrics(MetricRegistry* registry)
                                    "Total number of reconciliation errors per controller", {"controller"})),
       seconds_(registry->AddHistogram(
           "controller_runtime_reconcile_time_seconds", "Length of time per reconciliation per controller",
-          {0.000'1, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {"controller"})),
-      request_seconds_(registry->AddHistogram(
-          "rest_client_request_duration_seconds", "Request latency in seconds. Broken down by verb, and host.",
-          {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, {"verb", "host"})),
-      requests_(registry->AddCounter("rest_client_requests_total",
-                                     "Number of HTTP requests, partitioned by status code, method, and host.",
-                                     {"code", "method", "host"})) {}
+          {0.000'1, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {"controller"})) {}
 
 void ControllerMetrics::OnReconcile(const std::string& controller, const absl::Status& result, absl::Duration took) {
   reconciles_.Increment({controller, result.ok() ? "success" : "error"});
   if (!result.ok()) errors_.Increment({controller});
   seconds_.Observe({controller}, absl::ToDoubleSeconds(took));
-}
-
-void ControllerMetrics::OnRequest(absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
-  const std::string code_text = code == 0 ? "<error>" : absl::StrCat(code);
-  requests_.Increment({code_text, verb, host});
-  request_seconds_.Observe({verb, host}, absl::ToDoubleSeconds(took));
 }
 
 void CollectController(const JobController& controller, MetricSink* sink) {
@@ -45,6 +31,8 @@ void CollectController(const JobController& controller, MetricSink* sink) {
               {{"controller", name}}, number(queue.waiting));
   sink->Gauge("controller_runtime_active_workers", "Number of currently used workers per controller",
               {{"controller", name}}, number(queue.taken));
+  sink->Gauge("controller_runtime_max_concurrent_reconciles", "Maximum number of concurrent reconciles per controller",
+              {{"controller", name}}, number(controller.workers()));
   sink->Counter("workqueue_adds_total", "Total number of adds handled by workqueue", {{"name", name}},
                 number(queue.adds));
   sink->Counter("workqueue_retries_total", "Total number of retries handled by workqueue", {{"name", name}},

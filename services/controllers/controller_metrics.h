@@ -11,14 +11,14 @@
 
 namespace kq::controllers {
 
-// The metrics of the controllers, under the names that controller-runtime and
-// client-go give them, so that dashboards for controllers work:
+// The metrics of the controllers, under the names that controller-runtime
+// gives them, so that dashboards for controllers work:
 //
 //   controller_runtime_reconcile_total{controller,result}     result: success, error
 //   controller_runtime_reconcile_errors_total{controller}
 //   controller_runtime_reconcile_time_seconds{controller}
 //   workqueue_depth, workqueue_adds_total, workqueue_retries_total{name}
-//   rest_client_requests_total, rest_client_request_duration_seconds
+//   controller_runtime_active_workers, controller_runtime_max_concurrent_reconciles{controller}
 //
 // and of ours
 //
@@ -34,14 +34,11 @@ class ControllerMetrics {
   explicit ControllerMetrics(MetricRegistry* registry);
 
   void OnReconcile(const std::string& controller, const absl::Status& result, absl::Duration took);
-  void OnRequest(absl::string_view verb, absl::string_view host, int code, absl::Duration took);
 
  private:
   CounterFamily& reconciles_;
   CounterFamily& errors_;
   HistogramFamily& seconds_;
-  HistogramFamily& request_seconds_;
-  CounterFamily& requests_;
 };
 
 // What is computed when it is asked for; for MetricRegistry::AddCollector.

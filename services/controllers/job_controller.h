@@ -60,6 +60,7 @@ class JobController {
   bool StepWork(absl::Duration timeout);
 
   const JobAdapter& adapter() const { return *adapter_; }
+  int workers() const { return options_.workers; }
   WorkQueue::Totals QueueTotals() const { return queue_.Now(); }
   absl::Time NextDue() const { return queue_.NextDue(); }
   ObjectCache::Sizes CacheSizes() const { return cache_.Now(); }

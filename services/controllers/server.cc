@@ -19,6 +19,7 @@
 #include "libs/http/router.h"
 #include "libs/kube/events.h"
 #include "libs/kube/lease.h"
+#include "libs/kube/rest_client_metrics.h"
 #include "libs/process/api_clients.h"
 #include "libs/process/serving.h"
 #include "services/controllers/adapters/batch_job.h"
@@ -87,6 +88,7 @@ class WiredServer : public Server {
   const Clock* const clock_;
 
   MetricRegistry registry_;
+  RestClientMetrics requests_{&registry_};
   ControllerMetrics metrics_{&registry_};
   ApiClients own_clients_;
   KubeApi* api_;
@@ -125,7 +127,7 @@ absl::Status WiredServer::MakeApi() {
   options.connections = config_.workers + 16;
   options.renew_deadline = config_.lease.renew_deadline;
   options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
-    metrics_.OnRequest(verb, host, code, took);
+    requests_.Observe(verb, host, code, took);
   };
   KQ_ASSIGN_OR_RETURN(own_clients_, NewApiClients(config_.api, config_.environment, options));
   api_ = own_clients_.api.get();
@@ -178,6 +180,11 @@ absl::Status WiredServer::MakeControllers() {
     count("dropped", events.dropped);
     count("failed", events.failed);
     sink.Gauge("koord_queue_controllers_working", "1 while this replica looks at jobs.", {}, works_ ? 1 : 0);
+    if (lease_ == nullptr) return;
+    sink.Gauge("leader_election_master_status",
+               "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates "
+               "master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+               {{"name", config_.Lease().name}}, lease_->role() == Lease::Role::kLeader ? 1 : 0);
   });
   return absl::OkStatus();
 }

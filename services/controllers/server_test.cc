@@ -124,7 +124,8 @@ TEST_CASE("the process queues a job, releases it, and says so") {
        {"controller_runtime_reconcile_total{controller=\"job\",result=\"success\"}",
         "koord_queue_controllers_steps_total{controller=\"job\",result=\"made\",step=\"Resume\"} 1",
         "koord_queue_controllers_objects{controller=\"job\",kind=\"queueunits\"} 1", "workqueue_depth{name=\"job\"} 0",
-        "process_resident_memory_bytes", "koord_queue_controllers_build_info"}) {
+        "controller_runtime_max_concurrent_reconciles{controller=\"job\"} 4", "process_resident_memory_bytes",
+        "koord_queue_controllers_build_info"}) {
     CAPTURE(line);
     CHECK(metrics.find(line) != std::string::npos);
   }

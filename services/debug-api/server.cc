@@ -15,6 +15,7 @@
 #include "libs/http/http_server.h"
 #include "libs/http/listen_address.h"
 #include "libs/http/router.h"
+#include "libs/kube/rest_client_metrics.h"
 #include "libs/process/api_clients.h"
 #include "libs/process/serving.h"
 #include "libs/scheduler_client/client.h"
@@ -80,6 +81,7 @@ class WiredServer : public Server {
   const Surroundings surroundings_;
 
   MetricRegistry registry_;
+  RestClientMetrics api_requests_{&registry_};
   CounterFamily& requests_ = registry_.AddCounter(
       "koord_queue_debug_api_requests_total", "Requests of the debug API, by page and HTTP code.", {"page", "code"});
   ApiClients own_clients_;
@@ -114,6 +116,9 @@ absl::Status WiredServer::MakeSources() {
     ApiClientsOptions options;
     options.program = kProgram;
     options.connections = kApiConnections;
+    options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
+      api_requests_.Observe(verb, host, code, took);
+    };
     KQ_ASSIGN_OR_RETURN(own_clients_, NewApiClients(config_.api, config_.environment, options));
     api_ = own_clients_.api.get();
   }

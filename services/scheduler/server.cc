@@ -20,6 +20,7 @@
 #include "libs/http/router.h"
 #include "libs/kube/events.h"
 #include "libs/kube/lease.h"
+#include "libs/kube/rest_client_metrics.h"
 #include "libs/kube/write_queue.h"
 #include "libs/process/api_clients.h"
 #include "libs/process/serving.h"
@@ -114,6 +115,7 @@ class WiredServer : public Server {
   const Clock* const clock_;
 
   MetricRegistry registry_;
+  RestClientMetrics requests_{&registry_};
   SnapshotPublisher publisher_;
   SchedulerMetrics metrics_{&registry_, &publisher_, [this] { return Leads(); }};
   EventMailbox mailbox_{kMailboxLimit};
@@ -170,7 +172,7 @@ absl::Status WiredServer::MakeApi() {
   options.connections = config_.write_concurrency + 16;
   options.renew_deadline = config_.lease.renew_deadline;
   options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
-    metrics_.OnRequest(verb, host, code, took);
+    requests_.Observe(verb, host, code, took);
   };
   KQ_ASSIGN_OR_RETURN(own_clients_, NewApiClients(config_.api, config_.environment, options));
   api_ = own_clients_.api.get();

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -18,6 +20,8 @@
 #include "libs/http/http_server.h"
 #include "libs/http/listen_address.h"
 #include "libs/http/router.h"
+#include "libs/kube/rest_client_metrics.h"
+#include "libs/pki/certificate.h"
 #include "libs/process/api_clients.h"
 #include "libs/process/serving.h"
 #include "libs/scheduler_client/snapshot_follower.h"
@@ -36,6 +40,12 @@ constexpr absl::Duration kCertificatePeriod = absl::Minutes(1);
 constexpr absl::Duration kCertificateRetry = absl::Seconds(2);
 // Names in a subject of a client, and headers that name groups, may be long.
 constexpr size_t kHeaderLimit = 64 << 10;
+
+// When the certificate in a file ends.
+absl::StatusOr<absl::Time> EndOfFile(const std::string& certificate_file) {
+  std::ifstream in(certificate_file, std::ios::binary);
+  return CertificateEnd(std::string(std::istreambuf_iterator<char>(in), {}));
+}
 
 // The folder for keys, removed at the end if it is ours.
 class StateFolder {
@@ -87,6 +97,9 @@ class WiredServer : public Server {
   absl::Status MakeAccess();
   absl::Status MakeCertificate();
   void MakeApi();
+  std::string CertificateFile() const {
+    return certificate_ == nullptr ? config_.tls_certificate_file : certificate_->certificate_file();
+  }
   void AddCollectors();
   absl::Status Serve();
   void RunThreads();
@@ -98,6 +111,7 @@ class WiredServer : public Server {
   const Clock* const clock_;
 
   MetricRegistry registry_;
+  RestClientMetrics api_requests_{&registry_};
   HistogramFamily& latency_ = registry_.AddHistogram("koord_queue_visibility_request_duration_seconds",
                                                      "Time to the first byte of an answer, by what was asked for.",
                                                      ExponentialBounds(0.0005, 2, 14), {"what"});
@@ -142,6 +156,9 @@ absl::Status WiredServer::MakeClients() {
     ApiClientsOptions options;
     options.program = "koord-queue-visibility";
     options.connections = config_.threads + 4;
+    options.observe = [this](absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
+      api_requests_.Observe(verb, host, code, took);
+    };
     KQ_ASSIGN_OR_RETURN(own_clients_, NewApiClients(config_.api, config_.environment, options));
     api_ = own_clients_.api.get();
   }
@@ -204,6 +221,11 @@ void WiredServer::AddCollectors() {
     const Following following = pictures_->Look();
     sink.Gauge("koord_queue_visibility_connected", "1 while a leading scheduler is followed.", {},
                following.connection.ok() ? 1 : 0);
+    if (const absl::StatusOr<absl::Time> end = EndOfFile(CertificateFile()); end.ok()) {
+      sink.Gauge("koord_queue_visibility_certificate_expiry_timestamp_seconds",
+                 "When the certificate that is shown to clients ends, in seconds since unix epoch.", {},
+                 absl::ToDoubleSeconds(*end - absl::UnixEpoch()));
+    }
     if (following.picture == nullptr) return;
     sink.Gauge("koord_queue_visibility_snapshot_age_seconds",
                "Time since the leader last said that this is how things are.", {},
@@ -213,7 +235,7 @@ void WiredServer::AddCollectors() {
 
 absl::Status WiredServer::Serve() {
   KQ_ASSIGN_OR_RETURN(HttpServerOptions https, ListenOn(config_.address));
-  https.certificate_file = certificate_ == nullptr ? config_.tls_certificate_file : certificate_->certificate_file();
+  https.certificate_file = CertificateFile();
   https.key_file = certificate_ == nullptr ? config_.tls_key_file : certificate_->key_file();
   https.client_ca_file = folder_.Path("front-proxy-ca.crt");
   https.connection_limit = config_.connection_limit;

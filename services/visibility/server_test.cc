@@ -115,5 +115,24 @@ TEST_CASE("a new authority of the front proxy counts from then on, and the old o
   CHECK(world.Ask(&world.proxies) != 200);
 }
 
+TEST_CASE("metrics tell of the requests, the picture and the end of the certificate") {
+  World world;
+  REQUIRE(world.Comes(200, &world.proxies));
+  HttpClientOptions options;
+  options.url = absl::StrCat("http://127.0.0.1:", world.server->metrics_port());
+  auto client = NewHttpClient(options);
+  REQUIRE(client.ok());
+  HttpRequest request;
+  request.target = "/metrics";
+  const std::string text = (*client)->Call(request, absl::Seconds(20))->body;
+  for (const char* part : {"koord_queue_visibility_requests_total{code=\"200\",what=\"queues/queueunits\"} 1",
+                           "koord_queue_visibility_connected 1", "koord_queue_visibility_snapshot_age_seconds",
+                           "koord_queue_visibility_build_info",
+                           "# TYPE koord_queue_visibility_certificate_expiry_timestamp_seconds gauge"}) {
+    CAPTURE(part);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace kq::visibility

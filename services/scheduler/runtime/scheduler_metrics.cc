@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "services/scheduler/core/snapshot.h"
 
 namespace kq::scheduler {
@@ -22,14 +21,54 @@ constexpr char kActiveHelp[] =
     "The total number of queueunits in active queues: ready or waiting for something to change.";
 constexpr char kBackoffHelp[] = "The total number of queueunits in backoff queue: tried again at a given time.";
 constexpr char kTypeHelp[] = "total queueunits";
+constexpr char kMaxHelp[] = "What the quota may use at most, of each resource that it names; cpu in cores.";
+constexpr char kMinHelp[] = "What the quota is guaranteed, of each resource that it names; cpu in cores.";
+constexpr char kOverHelp[] = "What is charged above the quota's max, of each resource that it names; cpu in cores.";
+constexpr char kWantedHelp[] = "What the units that wait in the queue ask for in sum, by resource; cpu in cores.";
+constexpr char kReasonHelp[] =
+    "Queueunits that wait in the queue, by why they were refused when last asked; NotAsked: not yet.";
+constexpr char kSinceHelp[] =
+    "When the unit that waits longest in the queue was put into it, in seconds since unix epoch. Absent while nobody "
+    "waits.";
+// Counters of a namespace stay so long after its last unit: one that vanished with
+// each unit could not be rated.
+constexpr absl::Duration kNamespaceMemory = absl::Hours(1);
 
 std::string KindOf(const QueueUnit& unit) { return unit.consumer.kind; }
 
 uint64_t UidHash(absl::string_view uid) { return absl::Hash<absl::string_view>{}(uid); }
 
+// As metrics of ours show amounts: cpu in cores.
+double Shown(const std::string& resource, int64_t amount) {
+  return static_cast<double>(amount) / (resource == "cpu" ? 1000.0 : 1.0);
+}
+
 // What a charged unit holds; one whose admission is on its way holds what it asked for.
 Resources ChargeOf(const UnitSnapshot& unit) {
   return unit.place == Place::kAssumed ? Held(*unit.unit) + Need(*unit.unit) : Held(*unit.unit);
+}
+
+void CollectWaiting(const QueueSnapshot& queue, MetricSink* sink) {
+  const std::string& name = queue.queue.key.name;
+  std::map<std::string, double> wanted;
+  std::map<std::string, int64_t> reasons;
+  absl::Time since = absl::InfiniteFuture();
+  for (const UnitSnapshot& unit : queue.waiting) {
+    for (const auto& [resource, amount] : Need(*unit.unit)) wanted[resource] += Shown(resource, amount);
+    ++reasons[unit.why == nullptr ? "NotAsked" : std::string(RefusalName(unit.why->refusal))];
+    const absl::Time enqueued = EnqueuedAt(*unit.unit);
+    if (enqueued > absl::InfinitePast()) since = std::min(since, enqueued);
+  }
+  for (const auto& [resource, amount] : wanted) {
+    sink->Gauge("koord_queue_queue_waiting_resources", kWantedHelp, {{"queue", name}, {"resource", resource}}, amount);
+  }
+  for (const auto& [reason, count] : reasons) {
+    sink->Gauge("koord_queue_queue_waiting_units", kReasonHelp, {{"queue", name}, {"reason", reason}},
+                static_cast<double>(count));
+  }
+  if (since == absl::InfiniteFuture()) return;
+  sink->Gauge("koord_queue_queue_waiting_since_timestamp_seconds", kSinceHelp, {{"queue", name}},
+              absl::ToDoubleSeconds(since - absl::UnixEpoch()));
 }
 
 void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
@@ -39,6 +78,7 @@ void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
     sink->Gauge("queueunits_in_backoff_queue", kBackoffHelp, labels, static_cast<double>(queue->resting));
     sink->Gauge("koord_queue_queue_trouble", "1 if the queue admits nothing, whatever room there is.", labels,
                 queue->trouble.empty() ? 0 : 1);
+    CollectWaiting(*queue, sink);
     (*places)[Place::kReady] += queue->ready;
     (*places)[Place::kResting] += queue->resting;
     (*places)[Place::kParked] += queue->parked;
@@ -46,21 +86,29 @@ void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
 }
 
 void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
-  Sums by_quota, by_namespace, over;
+  Sums by_quota, by_namespace, over, max, min;
   std::map<std::string, double> trouble;
   for (const auto& quota : snapshot.quotas) {
     const std::string& name = quota->quota.key.name;
     trouble[name] = std::max(trouble[name], quota->trouble.empty() ? 0.0 : 1.0);
     for (const auto& [resource, amount] : quota->quota.max) {
       by_quota[{name, resource}] += 0;
-      over[{name, resource}] += static_cast<double>(std::max<int64_t>(0, quota->used.At(resource) - amount));
+      over[{name, resource}] += Shown(resource, std::max<int64_t>(0, quota->used.At(resource) - amount));
     }
+    // Of two quotas of one name, the one in force counts.
+    const auto bound = [&](Sums* sums, const Resources& amounts) {
+      for (const auto& [resource, amount] : amounts) {
+        const auto [at, inserted] = sums->try_emplace({name, resource}, Shown(resource, amount));
+        if (!inserted && quota->trouble.empty()) at->second = Shown(resource, amount);
+      }
+    };
+    bound(&max, quota->quota.max);
+    bound(&min, quota->quota.min);
     for (const auto& [resource, amount] : quota->used) by_quota[{name, resource}] += static_cast<double>(amount);
     for (const UnitSnapshot& unit : quota->charged) {
       ++(*places)[unit.place];
       for (const auto& [resource, amount] : ChargeOf(unit)) {
-        const double scale = resource == "cpu" ? 1000.0 : 1.0;
-        by_namespace[{unit.unit->key.ns, resource}] += static_cast<double>(amount) / scale;
+        by_namespace[{unit.unit->key.ns, resource}] += Shown(resource, amount);
       }
     }
   }
@@ -69,8 +117,9 @@ void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
   };
   gauge("dequeued_quota_usage_by_quota", kUsageHelp, "quota", by_quota);
   gauge("dequeued_quota_usage_by_namespace", kNamespaceUsageHelp, "namespace", by_namespace);
-  gauge("koord_queue_quota_over_max", "What is charged above the quota's max, of each resource it names.", "quota",
-        over);
+  gauge("koord_queue_quota_max", kMaxHelp, "quota", max);
+  gauge("koord_queue_quota_min", kMinHelp, "quota", min);
+  gauge("koord_queue_quota_over_max", kOverHelp, "quota", over);
   for (const auto& [name, bad] : trouble) {
     sink->Gauge("koord_queue_quota_trouble", "1 if the quota admits nothing, whatever room it has.", {{"quota", name}},
                 bad);
@@ -118,13 +167,12 @@ SchedulerMetrics::SchedulerMetrics(MetricRegistry* registry, const SnapshotPubli
                                             {{"phase", {"apply", "cycle", "snapshot", "submit"}}})),
       attempts_(registry->AddCounter("job_schedule_attempts", "Number of scheduling attempts, by queue and result.",
                                      {"queue", {"result", {"scheduled", "unschedulable"}}})),
-      coming_(registry->AddCounter("queueunits_coming_rate_by_job_type", kTypeHelp, {"namespace", "type", "status"})),
-      request_seconds_(registry->AddHistogram(
-          "rest_client_request_duration_seconds", "Request latency in seconds. Broken down by verb, and host.",
-          {0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60}, {"verb", "host"})),
-      requests_(registry->AddCounter("rest_client_requests_total",
-                                     "Number of HTTP requests, partitioned by status code, method, and host.",
-                                     {"code", "method", "host"})) {
+      coming_(registry->AddCounter("queueunits_coming_rate_by_job_type",
+                                   "total queueunits that came into a status, by namespace, type and status",
+                                   {"namespace", "type", "status"})) {
+  for (const char* family : {"job_schedule_attempts", "queueunits_coming_rate_by_job_type"}) {
+    registry->ShowWhile(family, leads_);
+  }
   registry->AddCollector([publisher, leads = leads_](MetricSink& sink) {
     if (!leads()) return;
     const std::shared_ptr<const Snapshot> snapshot = publisher->Latest();
@@ -136,7 +184,7 @@ void SchedulerMetrics::OnEvent(const Event& event) {
   if (const auto* news = std::get_if<UnitUpserted>(&event)) {
     Came(news->unit);
   } else if (const auto* removed = std::get_if<UnitRemoved>(&event)) {
-    seen_.erase(UidHash(removed->uid));
+    Went(*removed);
   } else if (const auto* gone = std::get_if<QueueRemoved>(&event)) {
     attempts_.RemoveWhere("queue", gone->queue.name);
   } else if (const auto* listed = std::get_if<Listed>(&event)) {
@@ -147,12 +195,30 @@ void SchedulerMetrics::OnEvent(const Event& event) {
 void SchedulerMetrics::Came(const QueueUnit& unit) {
   const Phase phase = unit.phase == Phase::kUnset ? Phase::kEnqueued : unit.phase;
   const auto [at, inserted] = seen_.try_emplace(UidHash(unit.uid), phase);
+  if (inserted) ++namespaces_[unit.key.ns].units;
   if (!inserted && std::exchange(at->second, phase) == phase) return;
   if (!listed_ || !leads_()) return;
   coming_.Increment({unit.key.ns, KindOf(unit), PhaseName(phase)});
 }
 
+void SchedulerMetrics::Went(const UnitRemoved& removed) {
+  if (seen_.erase(UidHash(removed.uid)) == 0) return;
+  Namespace& ns = namespaces_[removed.unit.ns];
+  if (--ns.units == 0) ns.empty_since = now_;
+}
+
+void SchedulerMetrics::ForgetNamespaces(absl::Time now) {
+  now_ = now;
+  std::erase_if(namespaces_, [this](const auto& entry) {
+    const auto& [name, ns] = entry;
+    if (ns.units > 0 || now_ - ns.empty_since < kNamespaceMemory) return false;
+    coming_.RemoveWhere("namespace", name);
+    return true;
+  });
+}
+
 void SchedulerMetrics::OnTurn(const Turn& turn, const TurnTimes& times, const std::vector<Core::AskCount>& asks) {
+  ForgetNamespaces(turn.now);
   const bool worked = !turn.events->empty() || turn.asked > 0;
   if (worked) phase_seconds_.Observe({"apply"}, absl::ToDoubleSeconds(times.apply));
   if (!turn.cycled) return;
@@ -180,12 +246,6 @@ absl::Time EnqueuedAt(const QueueUnit& unit) {
 
 void SchedulerMetrics::OnAdmitted(const QueueUnit& unit, absl::Time now) {
   e2e_latency_.Observe(absl::ToDoubleMilliseconds(now - EnqueuedAt(unit)));
-}
-
-void SchedulerMetrics::OnRequest(absl::string_view verb, absl::string_view host, int code, absl::Duration took) {
-  const std::string text = code == 0 ? "<error>" : absl::StrCat(code);
-  requests_.Increment({text, verb, host});
-  request_seconds_.Observe({verb, host}, absl::ToDoubleSeconds(took));
 }
 
 }  // namespace kq::scheduler

@@ -1,9 +1,9 @@
 #ifndef SERVICES_SCHEDULER_RUNTIME_SCHEDULER_METRICS_H_
 #define SERVICES_SCHEDULER_RUNTIME_SCHEDULER_METRICS_H_
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -36,11 +36,18 @@ class SchedulerMetrics : public TurnObserver {
   // The API server has confirmed an admission: the time from when the unit was
   // enqueued (created, or last requeued) until now.
   void OnAdmitted(const QueueUnit& unit, absl::Time now);
-  // A request to the API server has ended; `code` is 0 if it got no answer.
-  void OnRequest(absl::string_view verb, absl::string_view host, int code, absl::Duration took);
 
  private:
+  // What is known of the units of a namespace.
+  struct Namespace {
+    int64_t units = 0;
+    absl::Time empty_since = absl::InfinitePast();  // if there are none
+  };
+
   void Came(const QueueUnit& unit);
+  void Went(const UnitRemoved& removed);
+  // Takes away the counters of namespaces that have had no unit for long.
+  void ForgetNamespaces(absl::Time now);
 
   const std::function<bool()> leads_;
   HistogramFamily& algorithm_latency_;
@@ -48,14 +55,14 @@ class SchedulerMetrics : public TurnObserver {
   HistogramFamily& phase_seconds_;
   CounterFamily& attempts_;
   CounterFamily& coming_;
-  HistogramFamily& request_seconds_;
-  CounterFamily& requests_;
 
   // Of the decision thread: the phase that each unit, by a hash of its UID, was
   // last seen in; and whether the units have been listed, so that those that were
   // there at the start do not count as coming.
   absl::flat_hash_map<uint64_t, Phase> seen_;
   bool listed_ = false;
+  std::map<std::string, Namespace> namespaces_;
+  absl::Time now_ = absl::InfinitePast();  // of the last turn
 };
 
 // From when a unit waits for its admission: its creation, or when it was last put

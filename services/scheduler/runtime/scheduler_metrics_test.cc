@@ -79,7 +79,7 @@ TEST_CASE("before anything happened only metrics without labels are there") {
   CHECK(world.Value("job_scheduling_algorithm_latency_count") == "0");
   CHECK(world.Value("job_scheduling_e2e_latency_count") == "0");
   const std::string text = world.registry.Text();
-  for (const char* absent : {"job_schedule_attempts", "dequeued_quota_usage", "queueunits_"}) {
+  for (const char* absent : {"job_schedule_attempts", "dequeued_quota_usage", "queueunits_", "rest_client"}) {
     CAPTURE(absent);
     CHECK(text.find(absent) == std::string::npos);
   }
@@ -93,7 +93,7 @@ TEST_CASE("the gauges of the contract come from the newest picture") {
   CHECK(world.Value(R"(dequeued_quota_usage_by_quota{quota="team-a",resource="cpu"})") == "4500");
   CHECK(world.Value(R"(dequeued_quota_usage_by_namespace{namespace="default",resource="cpu"})") == "4.5");
   CHECK(world.Value(R"(queueunits_by_job_type{namespace="default",type="Job"})") == "9");
-  CHECK(world.Value(R"(koord_queue_quota_over_max{quota="team-a",resource="cpu"})") == "500");
+  CHECK(world.Value(R"(koord_queue_quota_over_max{quota="team-a",resource="cpu"})") == "0.5");
   CHECK(world.Value(R"(koord_queue_units{place="admitted"})") == "1");
   CHECK(world.Value(R"(koord_queue_units{place="assumed"})") == "1");
   CHECK(world.Value(R"(koord_queue_units{place="parked"})") == "2");
@@ -110,12 +110,17 @@ TEST_CASE("series of what is gone vanish") {
   CHECK(text.find("namespace=\"default\"") == std::string::npos);
 }
 
-TEST_CASE("a replica that does not lead shows nothing about queues") {
+TEST_CASE("a replica that does not lead, or does so no more, shows nothing about queues") {
   World world;
   world.Publish(Busy());
+  world.Turn(1, absl::Milliseconds(1), {{"team-a", true, 1}});
+  world.metrics.OnEvent(Listed{ListedKind::kUnits});
+  world.metrics.OnEvent(UnitUpserted{UnitValue("a", 2, 1000)});
+  CHECK(world.Value(R"(job_schedule_attempts{queue="team-a",result="scheduled"})") == "1");
   world.leads = false;
   CHECK(world.registry.Text().find("team-a") == std::string::npos);
-  CHECK(world.Value("job_scheduling_algorithm_latency_count") == "0");
+  CHECK(world.registry.Text().find("coming_rate") == std::string::npos);
+  CHECK(world.Value("job_scheduling_algorithm_latency_count") == "1");
 }
 
 TEST_CASE("attempts are counted by queue and result, latency once for each unit asked") {
@@ -185,14 +190,75 @@ TEST_CASE("units that come and change their phase are counted, those of the firs
   CHECK(coming("Running").empty());
 }
 
-TEST_CASE("requests are counted by code and timed by verb") {
+TEST_CASE("who waits is shown by what they ask for, why, and since when") {
   World world;
-  world.metrics.OnRequest("GET", "127.0.0.1:6443", 200, absl::Milliseconds(50));
-  world.metrics.OnRequest("PATCH", "127.0.0.1:6443", 0, absl::Seconds(2));
-  CHECK(world.Value(R"(rest_client_requests_total{code="200",host="127.0.0.1:6443",method="GET"})") == "1");
-  CHECK(world.Value(R"(rest_client_requests_total{code="<error>",host="127.0.0.1:6443",method="PATCH"})") == "1");
-  CHECK(world.Value(R"(rest_client_request_duration_seconds_bucket{host="127.0.0.1:6443",verb="GET",le="0.1"})") ==
-        "1");
+  Snapshot snapshot = Busy();
+  auto queue = std::make_shared<QueueSnapshot>(*snapshot.queues[0]);
+  const auto waits = [&](const char* name, absl::Time created, Refusal refusal) {
+    auto unit = std::make_shared<QueueUnit>(UnitValue(name, 5, 1500));
+    unit->created = created;
+    UnitSnapshot one;
+    one.unit = unit;
+    one.place = Place::kParked;
+    if (refusal != Refusal::kNone) {
+      auto why = std::make_shared<RefusalDetail>();
+      why->refusal = refusal;
+      one.why = why;
+    }
+    queue->waiting.push_back(one);
+  };
+  waits("late", kStart + absl::Seconds(60), Refusal::kOverMax);
+  waits("early", kStart, Refusal::kOverMax);
+  waits("new", kStart + absl::Seconds(90), Refusal::kNone);
+  snapshot.queues = {queue};
+  world.Publish(snapshot);
+  CHECK(world.Value(R"(koord_queue_queue_waiting_resources{queue="team-a",resource="cpu"})") == "4.5");
+  CHECK(world.Value(R"(koord_queue_queue_waiting_units{queue="team-a",reason="OverMax"})") == "2");
+  CHECK(world.Value(R"(koord_queue_queue_waiting_units{queue="team-a",reason="NotAsked"})") == "1");
+  CHECK(world.Value(R"(koord_queue_queue_waiting_since_timestamp_seconds{queue="team-a"})") == "1700000000");
+  world.Publish(Busy());
+  CHECK(world.registry.Text().find("koord_queue_queue_waiting") == std::string::npos);
+}
+
+TEST_CASE("what a quota may use is shown in cores and bytes; of two of one name the one in force counts") {
+  World world;
+  Snapshot snapshot;
+  auto in_force = std::make_shared<QuotaSnapshot>();
+  in_force->quota = QuotaValue("team-a", 2, 4000);
+  in_force->quota.min = {{"cpu", 500}, {"memory", 1024}};
+  auto other = std::make_shared<QuotaSnapshot>();
+  other->quota = QuotaValue("team-a", 3, 9000);
+  other->trouble = "an older quota has this name";
+  for (const auto& order : {std::vector{in_force, other}, std::vector{other, in_force}}) {
+    snapshot.quotas = {order[0], order[1]};
+    world.Publish(snapshot);
+    CHECK(world.Value(R"(koord_queue_quota_max{quota="team-a",resource="cpu"})") == "4");
+    CHECK(world.Value(R"(koord_queue_quota_min{quota="team-a",resource="cpu"})") == "0.5");
+    CHECK(world.Value(R"(koord_queue_quota_min{quota="team-a",resource="memory"})") == "1024");
+    CHECK(world.Value(R"(koord_queue_quota_trouble{quota="team-a"})") == "1");
+  }
+}
+
+TEST_CASE("the counters of a namespace outlive its last unit by an hour, so that they can be rated") {
+  World world;
+  world.metrics.OnEvent(Listed{ListedKind::kUnits});
+  QueueUnit unit = UnitValue("a", 2, 1000);
+  const auto turn_at = [&world](absl::Time now) {
+    scheduler::Turn turn;
+    turn.now = now;
+    turn.events = std::make_shared<const std::vector<Event>>();
+    world.metrics.OnTurn(turn, TurnTimes(), {});
+    return world.registry.Text().find("queueunits_coming_rate_by_job_type{") != std::string::npos;
+  };
+  world.metrics.OnEvent(UnitUpserted{unit});
+  CHECK(turn_at(kStart));
+  CHECK(turn_at(kStart + absl::Hours(5)));
+  world.metrics.OnEvent(UnitRemoved{unit.key, "of somebody else", 9});
+  world.metrics.OnEvent(UnitRemoved{unit.key, unit.uid, 9});
+  CHECK(turn_at(kStart + absl::Hours(5) + absl::Minutes(59)));
+  CHECK_FALSE(turn_at(kStart + absl::Hours(6)));
+  world.metrics.OnEvent(UnitUpserted{unit});
+  CHECK(turn_at(kStart + absl::Hours(7)));
 }
 
 }  // namespace
