@@ -119,17 +119,19 @@ Json UnitOf(const std::string& name, const std::string& quota, Json resource) {
   return unit;
 }
 
-TEST_CASE("a quota that cannot be used is told to those who wait for it", "[e2e]") {
+TEST_CASE("a quota that cannot be used is told to those who wait for it, and on the quota", "[e2e]") {
   World world;
   world.Start();
   const std::string left = world.Name("left"), right = world.Name("right"), orphan = world.Name("orphan");
   const std::string empty = world.Name("empty"), negative = world.Name("negative"), huge = world.Name("huge");
+  const std::string upside_down = world.Name("upside-down");
   const auto create = [&](const Json& quota) { world.cluster.Create(kQuotas, kQuotaNamespace, quota); };
   create(QuotaObject(left, right, 4));
   create(QuotaObject(right, left, 4));
   create(QuotaObject(orphan, "nowhere", 4));
   create(QuotaWith(empty, "", {{"max", JsonObject()}}));
   create(QuotaWith(negative, "", {{"max", {{"cpu", "-1"}}}}));
+  create(QuotaWith(upside_down, "", {{"max", {{"cpu", "4"}}}, {"min", {{"cpu", "8"}}}}));
   create(QuotaWith(huge, "", {{"max", {{"cpu", "100E"}}}}));
   for (const std::string& quota : {left, orphan, empty, negative, huge}) {
     world.cluster.Create(kUnits, world.ns, UnitObject(absl::StrCat("in-", quota), quota));
@@ -149,6 +151,15 @@ TEST_CASE("a quota that cannot be used is told to those who wait for it", "[e2e]
     CAPTURE(quota);
     CHECK(!world.Quota(quota).trouble().empty());
   }
+  // And on the quota itself.
+  const auto event = [&](const std::string& quota, const std::string& reason, const std::string& message) {
+    CAPTURE(quota);
+    CHECK(Await(kPatience, [&] { return world.HasEvent(kQuotaNamespace, quota, reason, message); }));
+  };
+  event(left, "QuotaCycle", "cycle reference");
+  event(orphan, "QuotaNotFound", "quotaName:nowhere");
+  event(negative, "QuotaInvalid", "spec.max.cpu: -1 is negative");
+  event(upside_down, "MinAboveMax", "min of cpu, 8, is above its max, 4");
   CHECK(world.GoesOn());
 
   // What is put right is used.

@@ -119,7 +119,10 @@ struct CoreState {
   void CreateMissingQueues(absl::Time now, std::vector<Decision>* decisions);
   void CarryPolicies(absl::Time now, std::vector<Decision>* decisions);
   void DeleteOrphans(absl::Time now, std::vector<Decision>* decisions);
-  void TellConflicts(std::vector<Decision>* decisions);
+  // What is wrong with quotas, as events on them: once, and again when it is another or has come again.
+  void TellTroubles(std::vector<Decision>* decisions);
+  // Why a quota with an older one of its name does not count.
+  std::string ShadowedText(const Quota& quota) const;
   bool MayWriteQueue(const std::string& name, absl::Time now);
   QueueRecord* RecordOf(const std::string& name);
   void SortQueues();
@@ -155,7 +158,8 @@ struct CoreState {
   std::vector<Decision> notices;  // events on queues and quotas
 
   std::map<std::string, QueueWrite> queue_writes;
-  std::set<std::string> told_conflicts;  // UIDs of shadowed quotas
+  std::set<std::string> told_conflicts;              // quota's UID and policy that is not supported
+  std::map<std::string, std::string> told_troubles;  // by the quota's UID, as its event says
   bool queues_to_reconcile = true;
   std::optional<absl::Time> reconcile_at;  // a queue write is to be tried again
 

@@ -99,8 +99,7 @@ std::shared_ptr<const QuotaSnapshot> CoreState::QuotaPicture(const Quota& quota,
   auto picture = std::make_shared<QuotaSnapshot>();
   picture->quota = quota;
   if (shadowed) {
-    picture->trouble =
-        absl::StrCat("not in force: ", ledger.Find(quota.key.name)->key.ToString(), " has the same name and is older");
+    picture->trouble = ShadowedText(quota);
     return picture;
   }
   QuotaLedger::Books books = *ledger.BooksOf(quota.key.name);

@@ -33,7 +33,28 @@ Notify AboutQueue(const Queue& queue, std::string message) {
                 .message = std::move(message)};
 }
 
+// What is guaranteed above the limit: "min of cpu, 8, is above its max, 4"; empty if nothing is.
+std::string MinAboveMax(const Quota& quota) {
+  const auto spelled = [](const std::vector<std::pair<std::string, std::string>>& texts, const std::string& resource) {
+    for (const auto& [name, text] : texts) {
+      if (name == resource) return text;
+    }
+    return std::string("0");
+  };
+  std::vector<std::string> found;
+  for (const auto& [resource, min] : quota.min) {
+    if (!quota.max.Has(resource) || min <= quota.max.At(resource)) continue;
+    found.push_back(absl::StrCat("min of ", resource, ", ", spelled(quota.min_text, resource), ", is above its max, ",
+                                 spelled(quota.max_text, resource)));
+  }
+  return absl::StrJoin(found, "; ");
+}
+
 }  // namespace
+
+std::string CoreState::ShadowedText(const Quota& quota) const {
+  return absl::StrCat("not in force: ", ledger.Find(quota.key.name)->key.ToString(), " has the same name and is older");
+}
 
 void CoreState::SortQueues() {
   queue_order.clear();
@@ -75,7 +96,7 @@ void CoreState::ReconcileQueues(absl::Time now, std::vector<Decision>* decisions
   CreateMissingQueues(now, decisions);
   CarryPolicies(now, decisions);
   DeleteOrphans(now, decisions);
-  TellConflicts(decisions);
+  TellTroubles(decisions);
 }
 
 bool CoreState::MayWriteQueue(const std::string& name, absl::Time now) {
@@ -153,17 +174,29 @@ void CoreState::DeleteOrphans(absl::Time now, std::vector<Decision>* decisions) 
   }
 }
 
-void CoreState::TellConflicts(std::vector<Decision>* decisions) {
-  for (const Quota* quota : ledger.Shadowed()) {
-    if (!told_conflicts.insert(quota->uid).second) continue;
-    const Quota* active = ledger.Find(quota->key.name);
-    decisions->push_back(
-        Notify{.kind = Notify::Kind::kQuota,
-               .object = quota->key,
-               .uid = quota->uid,
-               .reason = "QuotaNameConflict",
-               .message = absl::StrCat("not in force: ", active->key.ToString(), " has the same name and is older")});
+void CoreState::TellTroubles(std::vector<Decision>* decisions) {
+  std::map<std::string, std::string> troubles;
+  const auto tell = [&](const Quota& quota, absl::string_view reason, std::string message) {
+    const auto told = told_troubles.find(quota.uid);
+    if (told == told_troubles.end() || told->second != message) {
+      decisions->push_back(Notify{.kind = Notify::Kind::kQuota,
+                                  .object = quota.key,
+                                  .uid = quota.uid,
+                                  .reason = std::string(reason),
+                                  .message = message});
+    }
+    troubles[quota.uid] = std::move(message);
+  };
+  for (const Quota* quota : ledger.Shadowed()) tell(*quota, "QuotaNameConflict", ShadowedText(*quota));
+  for (const Quota* quota : ledger.Active()) {
+    const Verdict& trouble = ledger.PathOf(quota->key.name).trouble();
+    if (!trouble.ok()) {
+      tell(*quota, RefusalName(trouble.refusal.refusal), RefusalSentence(trouble.refusal));
+    } else if (const std::string above = MinAboveMax(*quota); !above.empty()) {
+      tell(*quota, "MinAboveMax", absl::StrCat(above, ": no more than max is given"));
+    }
   }
+  told_troubles = std::move(troubles);
 }
 
 }  // namespace kq::scheduler

@@ -29,7 +29,7 @@ TEST_CASE("a queue is made as the original makes it", "[core]") {
   world.Lead();
   world.Add(MakeQuota("team-a").Max(4).Policy("Block").Parent("p"));
   world.Cycle();
-  REQUIRE(world.last().size() == 1);
+  REQUIRE(world.last().size() == 2);  // the other one says that there is no quota p
   const auto& create = std::get<CreateQueue>(world.last()[0]);
   CHECK(create.queue.key == ObjectKey{"koord-queue", "team-a"});
   CHECK(create.queue.priority == 1000);
@@ -206,6 +206,28 @@ TEST_CASE("a second quota of one name is told and counts for nothing", "[core]")
   REQUIRE(snapshot->quotas.size() == 2);
   CHECK(snapshot->quotas[0]->trouble.empty());
   CHECK_THAT(snapshot->quotas[1]->trouble, Catch::Contains("one/team-a has the same name and is older"));
+}
+
+TEST_CASE("what is wrong with a quota is an event on it, once until it is mended", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Invalid("spec.max.cpu: \"x\" is no quantity"));
+  world.Add(MakeQuota("team-b").Max(1).Parent("nobody"));
+  world.Add(MakeQuota("loop-1").Max(1).Parent("loop-2"));
+  world.Add(MakeQuota("loop-2").Max(1).Parent("loop-1"));
+  world.Add(MakeQuota("upside-down").Min(8).Max(4));
+  for (const char* queue : {"team-a", "team-b", "loop-1", "loop-2", "upside-down"}) world.Add(MakeQueue(queue));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify loop-1 QuotaCycle", "notify loop-2 QuotaCycle", "notify team-a QuotaInvalid",
+                              "notify team-b QuotaNotFound", "notify upside-down MinAboveMax"});
+  world.Add(MakeQuota("team-c").Max(1));
+  world.Add(MakeQueue("team-c"));
+  CHECK(world.Cycle().empty());
+
+  world.Add(MakeQuota("team-a").Max(4).Version(2));
+  world.Add(MakeQuota("upside-down").Min(4).Max(4).Version(2));
+  CHECK(world.Cycle().empty());
+  world.Add(MakeQuota("team-a").Invalid("spec.min: expected an object").Version(3));
+  CHECK(world.Cycle() == Told{"notify team-a QuotaInvalid"});
 }
 
 TEST_CASE("an admitted unit whose quota is gone is still shown", "[core]") {
