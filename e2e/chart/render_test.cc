@@ -79,8 +79,8 @@ TEST_CASE("values that act", "[chart]") {
         "- --feature-gates=MaximumExecutionTime=false,QueueUnitActive=false,QueueUnitConditions=true,"
         "QueueUnitRequeueState=false\n",
         "terminationGracePeriodSeconds: 10\n", "plugin.yaml: |\n", "koord-queue-leader: \"true\""},
-       {"--qps", "--enableVisibilityServer", "--enableApiHandler", "APIService", "PodMonitor", "debug-api",
-        "insecureSkipTLSVerify"}},
+       {"--qps", "--enableVisibilityServer", "--enableApiHandler", "APIService", "PodMonitor",
+        "koord-queue/koord-queue-debug-api", "insecureSkipTLSVerify"}},
       {"the visibility API never without verification, and its authority is the process's to tell",
        kEverything,
        {"kind: APIService", "targetPort: https", "port: 443", "- --enableVisibilityServer=true\n"},
