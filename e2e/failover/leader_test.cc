@@ -166,5 +166,37 @@ TEST_CASE("of two replicas one leads, and another takes over when it is killed o
   cluster.DeleteQuotas(kQuotaNamespace, {quota});
 }
 
+TEST_CASE("a lease that something else holds is waited for, and the holder is named everywhere", "[e2e]") {
+  TestCluster cluster;
+  const std::string ns = cluster.MakeNamespace("leader");
+  const char kForeign[] = "some-operator-7d4b9";
+  const std::string now = absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", Clock::Real().TimeNow(), absl::UTCTimeZone());
+  cluster.Create(kLeases, ns,
+                 {{"metadata", {{"name", "koord-queue"}}},
+                  {"spec",
+                   {{"holderIdentity", kForeign},
+                    {"leaseDurationSeconds", 3600},
+                    {"acquireTime", now},
+                    {"renewTime", now},
+                    {"leaseTransitions", 0}}}});
+  Replica one(&cluster, ns, "one");
+  one.scheduler.Start();
+  const std::string series = absl::StrCat("koord_queue_lease_unknown_holder{holder=\"", kForeign, "\"}");
+  REQUIRE(Await(kPatience, [&] { return one.scheduler.Metric(series) == 1; }));
+  CHECK_FALSE(one.Leads());
+  CHECK(one.scheduler.LeaderInTrailer() == kForeign);
+  CHECK_THAT(one.scheduler.Readyz().second, Catch::Contains(kForeign));
+  CHECK_THAT(FileText(one.scheduler.log()),
+             Catch::Contains("does not look like koord-queue") && Catch::Contains(kForeign));
+  CHECK(Labelled(&cluster, ns).empty());
+  // The command of the document shows the same, and what it advises helps.
+  CHECK(cluster.Kubectl(
+            absl::StrCat("-n ", ns, " get lease koord-queue -o jsonpath='{.spec.holderIdentity}{\"\\n\"}'")) ==
+        absl::StrCat(kForeign, "\n"));
+  CHECK(cluster.api().Delete({.resource = kLeases, .key = {ns, "koord-queue"}}).ok());
+  REQUIRE(Await(kPatience, [&] { return one.Leads(); }));
+  CHECK(one.scheduler.Metric(series) == 0);
+}
+
 }  // namespace
 }  // namespace kq::e2e

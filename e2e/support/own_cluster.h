@@ -15,6 +15,8 @@ class OwnCluster {
 
   // Cluster admin.
   const std::string& kubeconfig() const { return kubeconfig_; }
+  // Its folder: pki/, logs/.
+  const std::string& state() const { return state_; }
   // kill -9. The other parts go on.
   void KillApiServer() const;
   // Over the same data; returns when it is ready.

@@ -58,6 +58,7 @@ class World {
     CHECK(Await(kPatience, [&] { return Answers(kApi + "/queues/team-a/queueunits"); }));
   }
 
+  const OwnCluster& own_cluster() const { return own_; }
   TestCluster& cluster() { return cluster_; }
   const TestCluster& cluster() const { return cluster_; }
   Scheduler& scheduler() { return scheduler_; }
@@ -145,6 +146,7 @@ void CheckErrors(const World& world) {
   CHECK_THAT(world.Raw(kApi + "/queues/none/queueunits"),
              Catch::Contains(R"(NotFound): queue.scheduling.x-k8s.io "none" not found)"));
   CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?limit=-1"), Catch::Contains("(BadRequest): limit"));
+  CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?offset=x"), Catch::Contains("(BadRequest): offset"));
   CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?phase=Asleep"), Catch::Contains("(BadRequest): phase"));
   CHECK_THAT(world.Raw(kApi + "/queues"), Catch::Contains("(MethodNotAllowed)"));
 }
@@ -180,6 +182,22 @@ void CheckDirectVisitors(const World& world) {
   CHECK(CountOf(log, "QueueUnitsSummary") > 0);
 }
 
+// The API server comes back with a front proxy's certificate of a new authority.
+void CheckNewFrontProxy(const World& world) {
+  const std::string key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes ";
+  Run(absl::StrCat(
+      "cd ", world.own_cluster().state(), "/pki && (openssl req -x509 -new ", key,
+      "-days 30 -subj '/CN=new front proxy' -keyout front-proxy-ca.key -out front-proxy-ca.crt ",
+      "-addext keyUsage=critical,keyCertSign,digitalSignature && openssl req -new ", key,
+      "-keyout front-proxy-client.key -subj /CN=front-proxy-client -out new.csr && ",
+      "echo extendedKeyUsage=clientAuth >new.ext && openssl x509 -req -in new.csr -CA front-proxy-ca.crt ",
+      "-CAkey front-proxy-ca.key -set_serial 7 -days 30 -extfile new.ext -out front-proxy-client.crt) 2>&1"));
+  world.own_cluster().KillApiServer();
+  world.own_cluster().StartApiServer();
+  CHECK(Await(kPatience, [&] { return world.Answers(kApi + "/queues/team-a/queueunits"); }));
+  CHECK(world.Names("/queues/team-a/queueunits?limit=2&offset=2") == Names{"u4", "u5"});
+}
+
 TEST_CASE("the documented requests, through the API server", "[visibility]") {
   World world;
   world.AddUnits();
@@ -188,6 +206,7 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   CheckErrors(world);
   CheckUsers(world);
   CheckDirectVisitors(world);
+  CheckNewFrontProxy(world);
 }
 
 TEST_CASE("without a scheduler the data is refused as too old, and nothing else stops", "[visibility]") {

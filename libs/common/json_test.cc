@@ -47,6 +47,28 @@ TEST_CASE("a number that is whole is written as an integer", "[json]") {
   CHECK(JsonText(Json(-std::numeric_limits<double>::infinity())) == "null");
 }
 
+TEST_CASE("bytes that are no UTF-8 are replaced one by one, so that what is written can be read", "[json]") {
+  const std::string bad = "\xEF\xBF\xBD";
+  const std::pair<std::string, std::string> cases[] = {
+      {"caf\xE9", "caf" + bad},  // Latin-1
+      {"\xC3\xA9 \xE6\x97\xA5 \xF0\x9F\x98\x80", "\xC3\xA9 \xE6\x97\xA5 \xF0\x9F\x98\x80"},
+      {"\xE6\x97", bad + bad},  // cut off
+      {"\xE6\x97z", bad + bad + "z"},
+      {"\xC0\xAF", bad + bad},                      // a slash, too long
+      {"\xE0\x9F\xBF", bad + bad + bad},            // likewise
+      {"\xED\xA0\x80", bad + bad + bad},            // a surrogate
+      {"\xF4\x90\x80\x80", bad + bad + bad + bad},  // beyond the last character
+      {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF"},     // the last one
+      {"\x80\xFF", bad + bad},
+  };
+  for (const auto& [text, want] : cases) {
+    CAPTURE(want);
+    const std::string written = JsonText(JsonObject{{text, text}});
+    CHECK(written == "{\"" + want + "\":\"" + want + "\"}");
+    CHECK(ParseJson(written).ok());
+  }
+}
+
 TEST_CASE("people get an indented text", "[json]") {
   CHECK(PrettyJsonText(Parsed(R"({"a":[1,{"b":2}],"c":{},"d":[]})")) == R"({
   "a": [

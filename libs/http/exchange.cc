@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "libs/common/status_macros.h"
+#include "libs/http/chunk_header.h"
 
 namespace kq {
 namespace {
@@ -68,7 +69,8 @@ struct Exchange::State {
   HttpHeaders headers;
   bool any_received = false;
   bool dropped = false;
-  bool broken = false;  // malformed or cut: never again on this connection
+  bool broken = false;           // malformed or cut: never again on this connection
+  bool in_chunk_header = false;  // which is not whole yet
 
   // Feeds the parser with what was received, and receives once if that was not
   // enough for progress. The status is the connection's, or kResourceExhausted or
@@ -81,6 +83,7 @@ struct Exchange::State {
 
 void Exchange::State::NewParser(bool skip_body) {
   parser.emplace();
+  in_chunk_header = false;
   parser->header_limit(static_cast<uint32_t>(limits.header_bytes));
   if (limits.body_bytes > 0) {
     parser->body_limit(limits.body_bytes);
@@ -94,7 +97,10 @@ void Exchange::State::NewParser(bool skip_body) {
 absl::Status Exchange::State::StepParser() {
   error_code error;
   const absl::string_view text = connection->Received();
-  connection->Consume(parser->put(boost::asio::buffer(text.data(), text.size()), error));
+  if (in_chunk_header && text.size() < kLeastChunkBytes) return absl::OkStatus();
+  const size_t used = parser->put(boost::asio::buffer(text.data(), text.size()), error);
+  in_chunk_header = used == 0 && parser->is_header_done() && parser->chunked();
+  connection->Consume(used);
   if (!error || error == http::error::need_more) return absl::OkStatus();
   broken = true;
   if (error == http::error::body_limit) return absl::ResourceExhaustedError("response: the body is over the limit");

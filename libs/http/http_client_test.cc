@@ -235,6 +235,7 @@ TEST_CASE("answers of every legal form are read") {
        "x", 201},
       {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;ext=1\r\na\r\n2\r\nbc\r\n0\r\nTrailer: x\r\n\r\n",
        "abc", 200},
+      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "", 200},
       {"GET", "HTTP/1.1 599 Odd\r\nContent-Length: 0\r\n\r\n", "", 599},
   }));
   CAPTURE(c.answer);

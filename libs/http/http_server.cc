@@ -68,6 +68,7 @@ class AsioHttpServer : public HttpServer {
 
   absl::Status Start();
   int port() const override { return port_; }
+  HttpServerCounts counts() const override { return shared_.counters.Read(); }
   void Stop(absl::Duration grace) override;
 
  private:
@@ -143,7 +144,10 @@ net::awaitable<void> AsioHttpServer::Accept() {
 
 void AsioHttpServer::Serve(tcp::socket socket) {
   const bool refused = sessions_.size() - refused_ >= static_cast<size_t>(shared_.options.connection_limit);
-  if (refused && refused_ >= kRefusedLimit) return;  // closes the socket
+  if (refused && refused_ >= kRefusedLimit) {
+    shared_.counters.Add(&HttpServerCounts::connections_dropped);
+    return;  // closes the socket
+  }
   error_code error;
   const int fd = socket.release(error);
   if (error) return;
@@ -152,11 +156,14 @@ void AsioHttpServer::Serve(tcp::socket socket) {
     ++open_;
   }
   refused_ += refused ? 1 : 0;
+  shared_.counters.Add(&HttpServerCounts::connections);
+  if (refused) shared_.counters.Add(&HttpServerCounts::connections_refused);
   sessions_.insert(StartServerSession(&shared_, fd, tls_ == nullptr ? nullptr : tls_->Current(),
                                       refused ? Admission::kTooMany : Admission::kServe,
                                       [this, refused](const std::shared_ptr<ServerSession>& session) {
                                         sessions_.erase(session);
                                         refused_ -= refused ? 1 : 0;
+                                        shared_.counters.Add(&HttpServerCounts::connections, -1);
                                         MutexLock lock(&mu_);
                                         --open_;
                                         changed_.SignalAll();

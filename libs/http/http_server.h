@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "libs/http/http.h"
+#include "libs/http/server_counts.h"
 
 namespace kq {
 
@@ -52,6 +53,8 @@ class HttpServer {
  public:
   virtual ~HttpServer() = default;  // as Stop(zero)
   virtual int port() const = 0;
+  // Also after Stop.
+  virtual HttpServerCounts counts() const = 0;
   // Stops accepting, closes idle connections, lets running requests finish until
   // `grace` has passed, closes the rest. Returns when no thread runs `handle` any
   // more, so what it uses may be destroyed after.

@@ -2,7 +2,10 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <functional>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -71,6 +74,9 @@ TEST_CASE("what is malformed or could be read in two ways is refused") {
       {"a space before the colon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", 400},
       {"a NUL in a value", std::string("GET / HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n", 35), 400},
       {"a fragment", "GET /#x HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"a fragment of an absolute target", "GET http://x/a#b HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"a byte beyond ASCII", "GET /\xC3\xA9 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+      {"the same in an absolute target", "GET http://x/\xC3\xA9 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"a target without a slash", "GET x HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"CONNECT", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"both lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -239,6 +245,40 @@ TEST_CASE("connections over the limit are answered 503") {
   int code = 503;
   while (code == 503) code = CodeOf(AnswerTo(*server, kGet));  // until it has seen that they are gone
   CHECK(code == 200);
+}
+
+TEST_CASE("every limit has a count") {
+  HttpServerOptions options;
+  options.connection_limit = 1;
+  options.header_timeout = options.write_timeout = kShort;
+  options.body_limit_bytes = 10;
+  const auto server = ServerOf(
+      [](const HttpRequest&, const HttpPeer&) { return TextResponse(200, std::string(64 << 20, 'x')); }, options);
+  const auto becomes = [&](const std::function<bool(const HttpServerCounts&)>& true_of) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!true_of(server->counts()) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return true_of(server->counts());
+  };
+  CHECK(CodeOf(AnswerTo(*server, "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")) == 400);
+  CHECK(becomes([](const auto& counts) { return counts.connections == 0; }));
+  CHECK(CodeOf(AnswerTo(*server, absl::StrCat("GET /", std::string(20'000, 'x')))) == 431);
+  CHECK(becomes([](const auto& counts) { return counts.connections == 0; }));
+  CHECK(CodeOf(AnswerTo(*server, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\n\r\n")) == 413);
+  CHECK(becomes([](const auto& counts) { return counts.connections == 0; }));
+  const auto slow = RawPeer::Connect(server->port());
+  slow->Send("GET /");
+  CHECK(CodeOf(slow->ReadAll()) == 408);
+  CHECK(becomes([](const auto& counts) { return counts.connections == 0; }));
+  CHECK(server->counts().refused == std::map<int, int64_t>{{400, 1}, {408, 1}, {413, 1}, {431, 1}});
+  {
+    const auto sleepy = RawPeer::Connect(server->port());
+    sleepy->Send(kGet);
+    CHECK(becomes([](const auto& counts) { return counts.connections == 1; }));
+    CHECK(CodeOf(AnswerTo(*server, kGet)) == 503);
+    CHECK(becomes([](const auto& counts) { return counts.answers_timed_out == 1; }));
+  }
+  CHECK(server->counts().connections_refused == 1);
+  CHECK(becomes([](const auto& counts) { return counts.connections == 0; }));
 }
 
 TEST_CASE("requests that are sent ahead are answered in order") {

@@ -315,6 +315,7 @@ TEST_CASE("a client that is slow to shake hands is dropped") {
   const auto peer = testing::RawPeer::Connect(server.server->port());
   peer->Send("\x16\x03\x01");
   CHECK(peer->ReadAll().empty());
+  CHECK(server.server->counts().handshakes_failed == 1);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "libs/http/chunk_header.h"
 
 namespace kq {
 namespace {
@@ -32,6 +33,8 @@ absl::string_view View(boost::beast::string_view text) { return {text.data(), te
 // Of a target in absolute form, the path and query; nullopt if it is no target.
 std::optional<std::string> OriginForm(absl::string_view target, absl::string_view method) {
   if (target == "*") return method == "OPTIONS" ? std::optional<std::string>("*") : std::nullopt;
+  const bool plain = std::all_of(target.begin(), target.end(), [](char c) { return c > 0x20 && c < 0x7f && c != '#'; });
+  if (!plain) return std::nullopt;
   for (absl::string_view scheme : {"http://", "https://"}) {
     if (!absl::StartsWithIgnoreCase(target, scheme)) continue;
     target.remove_prefix(scheme.size());
@@ -39,8 +42,7 @@ std::optional<std::string> OriginForm(absl::string_view target, absl::string_vie
     if (path == absl::string_view::npos) return "/";
     return target[path] == '?' ? absl::StrCat("/", target.substr(path)) : std::string(target.substr(path));
   }
-  const bool plain = std::all_of(target.begin(), target.end(), [](char c) { return c > 0x20 && c < 0x7f && c != '#'; });
-  if (!plain || !absl::StartsWith(target, "/")) return std::nullopt;
+  if (!absl::StartsWith(target, "/")) return std::nullopt;
   return std::string(target);
 }
 
@@ -73,6 +75,7 @@ struct RequestParser::State {
   Refusal refusal;
   HttpRequest request;
   bool expects_continue = false;
+  bool in_chunk_header = false;  // which is not whole yet
 
   void Reset() {
     parser.emplace();
@@ -82,6 +85,7 @@ struct RequestParser::State {
     stage = Stage::kHeader;
     request = HttpRequest();
     expects_continue = false;
+    in_chunk_header = false;
   }
 
   void Refuse(Refusal why) {
@@ -120,8 +124,10 @@ RequestParser::~RequestParser() = default;
 size_t RequestParser::Take(absl::string_view bytes) {
   State& s = *state_;
   if (s.stage == Stage::kDone || s.stage == Stage::kRefused || bytes.empty()) return 0;
+  if (s.in_chunk_header && bytes.size() < kLeastChunkBytes) return 0;
   error_code error;
   const size_t used = s.parser->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+  s.in_chunk_header = s.stage == Stage::kBody && used == 0;
   if (error && error != http::error::need_more) {
     s.Refuse(FromError(error));
   } else if (s.stage == Stage::kHeader && s.parser->is_header_done()) {

@@ -48,6 +48,16 @@ TEST_CASE("the size of the packets makes no difference") {
   }
 }
 
+TEST_CASE("a chunked body without a chunk is whole in packets of any size") {
+  const std::string bytes = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+  for (size_t size = 1; size <= bytes.size(); ++size) {
+    RequestParser parser({});
+    CHECK(Feed(&parser, bytes, size).empty());
+    REQUIRE(parser.stage() == Stage::kDone);
+    CHECK(parser.TakeRequest().body.empty());
+  }
+}
+
 TEST_CASE("what follows a request is left for the next one") {
   RequestParser parser({});
   const std::string first = "GET /1 HTTP/1.1\r\nHost: h\r\n\r\n", second = "GET /2 HTTP/1.0\r\n\r\n";

@@ -1,7 +1,6 @@
 #include "libs/http/router.h"
 
 #include <algorithm>
-#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -63,7 +62,8 @@ absl::StatusOr<Router> Router::Build(std::vector<Route> routes) {
         return absl::InvalidArgumentError(absl::StrCat("route ", route.method, " ", route.pattern, ": is there twice"));
       }
     }
-    router.entries_.push_back({std::move(route.method), *std::move(segments), std::move(route.handle)});
+    router.entries_.push_back(
+        {std::move(route.method), std::move(route.pattern), *std::move(segments), std::move(route.handle)});
   }
   return router;
 }
@@ -115,10 +115,9 @@ HttpResponse Router::Call(const Entry& entry, const HttpRequest& request, const 
   return entry.handle(request, peer, captures);
 }
 
-HttpResponse Router::operator()(const HttpRequest& request, const HttpPeer& peer) const {
+const Router::Entry* Router::FindEntry(const HttpRequest& request, std::set<std::string>* allowed) const {
   const std::vector<absl::string_view> path = Segments(TargetPath(request.target));
   const Entry* best = nullptr;
-  std::set<std::string> allowed;
   const auto better = [&](const Entry& entry) {
     if (best == nullptr) return true;
     if (Closer(entry.segments, best->segments)) return true;
@@ -127,11 +126,23 @@ HttpResponse Router::operator()(const HttpRequest& request, const HttpPeer& peer
   };
   for (const Entry& entry : entries_) {
     if (!Fits(entry.segments, path)) continue;
-    allowed.insert(entry.method);
-    if (entry.method == "GET") allowed.insert("HEAD");
+    allowed->insert(entry.method);
+    if (entry.method == "GET") allowed->insert("HEAD");
     const bool serves = entry.method == request.method || (request.method == "HEAD" && entry.method == "GET");
     if (serves && better(entry)) best = &entry;
   }
+  return best;
+}
+
+absl::string_view Router::PatternOf(const HttpRequest& request) const {
+  std::set<std::string> allowed;
+  const Entry* entry = FindEntry(request, &allowed);
+  return entry == nullptr ? absl::string_view() : entry->pattern;
+}
+
+HttpResponse Router::operator()(const HttpRequest& request, const HttpPeer& peer) const {
+  std::set<std::string> allowed;
+  const Entry* best = FindEntry(request, &allowed);
   if (best != nullptr) return Call(*best, request, peer);
   if (allowed.empty()) return TextResponse(404);
   HttpResponse response = TextResponse(405);

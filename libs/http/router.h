@@ -2,6 +2,7 @@
 #define LIBS_HTTP_ROUTER_H_
 
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +54,9 @@ class Router {
   static absl::StatusOr<Router> Build(std::vector<Route> routes);
 
   HttpResponse operator()(const HttpRequest& request, const HttpPeer& peer) const;
+  // The pattern of the route that serves the request, for a metric's label; empty
+  // if none does. Valid as long as the router.
+  absl::string_view PatternOf(const HttpRequest& request) const;
 
  private:
   struct Segment {
@@ -62,6 +66,7 @@ class Router {
   };
   struct Entry {
     std::string method;
+    std::string pattern;
     std::vector<Segment> segments;
     RouteHandle handle;
   };
@@ -71,6 +76,9 @@ class Router {
   // Whether `a` names the path more closely than `b`; both fit it.
   static bool Closer(const std::vector<Segment>& a, const std::vector<Segment>& b);
   static bool Same(const std::vector<Segment>& a, const std::vector<Segment>& b);
+  // The route that serves the request, or null; `allowed` gets the methods for which
+  // there is one.
+  const Entry* FindEntry(const HttpRequest& request, std::set<std::string>* allowed) const;
   static HttpResponse Call(const Entry& entry, const HttpRequest& request, const HttpPeer& peer);
 
   std::vector<Entry> entries_;

@@ -90,6 +90,19 @@ TEST_CASE("a path that is there for other methods says for which") {
   CHECK(Ask(*router, "HEAD", "/b").code == 405);
 }
 
+TEST_CASE("a request is known by its pattern, whatever the names in it") {
+  const auto nothing = [](const HttpRequest&, const HttpPeer&, const PathCaptures&) { return TextResponse(200); };
+  const auto router = Router::Build({{"GET", "/units/{ns}/{name}", nothing}, {"GET", "/", nothing}});
+  REQUIRE(router.ok());
+  const auto pattern = [&](const std::string& method, const std::string& target) {
+    return router->PatternOf({.method = method, .target = target, .headers = {}, .body = {}});
+  };
+  CHECK(pattern("GET", "/units/n/a?x") == "/units/{ns}/{name}");
+  CHECK(pattern("HEAD", "/") == "/");
+  CHECK(pattern("POST", "/").empty());
+  CHECK(pattern("GET", "/units").empty());
+}
+
 TEST_CASE("bad tables are refused") {
   for (const char* pattern :
        {"", "a", "/{}", "/{a", "/a}", "/{a}b", "/x{a}", "/{a}/{a}", "/{a...}/b", "/{...}", "/{a}}"}) {

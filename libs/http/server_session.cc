@@ -214,6 +214,7 @@ awaitable<bool> AsioServerSession::Handshake() {
   co_await tls_->async_handshake(net::ssl::stream_base::server, net::redirect_error(net::use_awaitable, error));
   if (error) {
     KQ_VLOG(2, "TLS handshake failed", {{"peer", peer_.address}, {"err", error.message()}});
+    if (!closed_) shared_->counters.Add(&HttpServerCounts::handshakes_failed);
     // The alert says why. Bytes that nobody reads would destroy it on its way.
     if (!timed_out_ && !closed_) co_await Linger();
     Close();
@@ -323,7 +324,10 @@ awaitable<bool> AsioServerSession::SendPieces(const HttpResponse& response) {
       if (!co_await Send(next)) co_return false;
       continue;
     }
-    if (PeerGone()) co_return false;
+    if (PeerGone()) {
+      shared_->counters.Add(&HttpServerCounts::answers_broken_off);
+      co_return false;
+    }
     error_code ignored;  // only a closed timer, and then closed_ is looked at
     net::steady_timer pause(*shared_->io, absl::ToChronoMilliseconds(kPieceInterval));
     co_await pause.async_wait(net::redirect_error(net::use_awaitable, ignored));
@@ -332,6 +336,7 @@ awaitable<bool> AsioServerSession::SendPieces(const HttpResponse& response) {
 
 awaitable<void> AsioServerSession::Refuse(int code, absl::string_view reason) {
   KQ_VLOG(1, "HTTP request refused", {{"peer", peer_.address}, {"code", code}, {"reason", reason}});
+  shared_->counters.AddRefused(code);
   HttpResponse response = TextResponse(code, absl::StrCat(code, " ", ReasonPhrase(code), ": ", reason, "\n"));
   const bool sent = co_await Answer(std::move(response), false, AfterAnswer::kClose);
   if (sent) co_await Linger();
@@ -382,6 +387,11 @@ awaitable<bool> AsioServerSession::Send(absl::string_view bytes) {
   } else {
     co_await net::async_write(socket_, net::buffer(bytes.data(), bytes.size()),
                               net::redirect_error(net::use_awaitable, error));
+  }
+  if (timed_out_) {
+    shared_->counters.Add(&HttpServerCounts::answers_timed_out);
+  } else if (error && !closed_) {
+    shared_->counters.Add(&HttpServerCounts::answers_broken_off);
   }
   co_return !error && !timed_out_;
 }

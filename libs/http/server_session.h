@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "libs/http/http_server.h"
+#include "libs/http/server_counts.h"
 #include "libs/http/tls_context.h"
 
 namespace boost::asio {
@@ -24,6 +25,7 @@ struct ServerShared {
   boost::asio::thread_pool* const workers;  // run `handle`
   bool draining = false;
   std::atomic<bool> closing{false};  // for any thread: no call of `handle` is begun any more
+  HttpServerCounters counters = {};
 };
 
 enum class Admission { kServe, kTooMany };  // kTooMany: the first request is answered 503

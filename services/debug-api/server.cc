@@ -74,8 +74,8 @@ class WiredServer : public Server {
   void MakeMetrics();
   absl::Status Serve();
   HealthState PictureState() const;
-  // Counts the answers of a route.
-  Route Counted(Route route);
+  // Who may ask, and the answer.
+  HttpResponse Answer(const HttpRequest& request, const HttpPeer& peer) const;
 
   const Config config_;
   const Surroundings surroundings_;
@@ -90,6 +90,7 @@ class WiredServer : public Server {
   const PictureSource* pictures_;
   std::unique_ptr<Pages> pages_;
   Health health_;
+  std::unique_ptr<const Router> router_;
   std::unique_ptr<HttpServer> http_, health_http_;
   std::thread follower_thread_;
   std::once_flag stopped_;
@@ -142,14 +143,10 @@ void WiredServer::MakeMetrics() {
   });
 }
 
-Route WiredServer::Counted(Route route) {
-  route.handle = [this, page = route.pattern, handle = std::move(route.handle)](
-                     const HttpRequest& request, const HttpPeer& peer, const PathCaptures& captures) {
-    HttpResponse response = handle(request, peer, captures);
-    requests_.Increment({page, absl::StrCat(response.code)});
-    return response;
-  };
-  return route;
+HttpResponse WiredServer::Answer(const HttpRequest& request, const HttpPeer& peer) const {
+  if (!config_.client_ca_file.empty() && peer.common_name.empty())
+    return ErrorReply(401, "a client certificate of the configured authority is needed");
+  return WithStatusBody((*router_)(request, peer));
 }
 
 absl::Status WiredServer::Serve() {
@@ -160,17 +157,17 @@ absl::Status WiredServer::Serve() {
     return routes;
   };
   std::vector<Route> routes = common();
-  for (Route& route : pages_->Routes()) routes.push_back(Counted(std::move(route)));
-  KQ_ASSIGN_OR_RETURN(const Router router, Router::Build(std::move(routes)));
+  for (Route& route : pages_->Routes()) routes.push_back(std::move(route));
+  KQ_ASSIGN_OR_RETURN(Router router, Router::Build(std::move(routes)));
+  router_ = std::make_unique<const Router>(std::move(router));
   KQ_ASSIGN_OR_RETURN(const HttpServerOptions options, config_.Listen());
-  const bool certificate_needed = !options.client_ca_file.empty();
-  KQ_ASSIGN_OR_RETURN(
-      http_, StartHttpServer(options, [router, certificate_needed](const HttpRequest& request, const HttpPeer& peer) {
-        if (certificate_needed && peer.common_name.empty()) {
-          return ErrorReply(401, "a client certificate of the configured authority is needed");
-        }
-        return WithStatusBody(router(request, peer));
-      }));
+  KQ_ASSIGN_OR_RETURN(http_, StartHttpServer(options, [this](const HttpRequest& request, const HttpPeer& peer) {
+                        HttpResponse response = Answer(request, peer);
+                        const absl::string_view page = router_->PatternOf(request);
+                        requests_.Increment({page.empty() ? "other" : page, absl::StrCat(response.code)});
+                        return response;
+                      }));
+  AddHttpServerMetrics(&registry_, "api", http_.get());
   if (config_.health_address != kNowhere) {
     KQ_ASSIGN_OR_RETURN(const HttpServerOptions health_options, ListenOn(config_.health_address));
     KQ_ASSIGN_OR_RETURN(const Router health_router, Router::Build(common()));

@@ -364,12 +364,16 @@ TEST_CASE("metrics tell of the requests and of the picture; health has an addres
   world.clock.Advance(absl::Seconds(2));
   world.Ask("/apis/v1/queue");
   world.Ask("/units/n/gone");
+  world.Ask("/../secrets");
+  world.Ask("/" + std::string(100'000, 'x'));
   for (const int port : {world.server->port(), world.server->health_port()}) {
     const std::string text = Ask(port, "/metrics").body;
     CHECK_THAT(text, Catch::Contains("koord_queue_debug_api_snapshot_age_seconds 2\n"));
     CHECK_THAT(text, Catch::Contains("koord_queue_debug_api_follows_leader 1\n"));
     CHECK_THAT(text, Catch::Contains(R"(requests_total{code="200",page="/apis/v1/queue"} 1)"));
     CHECK_THAT(text, Catch::Contains(R"(requests_total{code="404",page="/units/{ns}/{name}"} 1)"));
+    CHECK_THAT(text, Catch::Contains(R"(requests_total{code="404",page="other"} 1)"));
+    CHECK_THAT(text, Catch::Contains(R"(koord_queue_http_requests_refused_total{code="431",listener="api"} 1)"));
     CHECK_THAT(text, Catch::Contains("koord_queue_debug_api_build_info"));
     CHECK(Ask(port, "/healthz").code == 200);
     CHECK(Ask(port, "/readyz").code == 200);

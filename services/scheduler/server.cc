@@ -1,7 +1,6 @@
 #include "services/scheduler/server.h"
 
 #include <algorithm>
-#include <iostream>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -283,6 +282,10 @@ void WiredServer::AddCollectors() {
       sink.Gauge("koord_queue_lease_healthy", "1 if the last attempt to take or renew the lease was answered.", {},
                  lease_->Health().ok() ? 1 : 0);
     }
+    sink.Gauge("koord_queue_grpc_watchers", "Visibilities, debug APIs and people who follow the pictures.", {},
+               static_cast<double>(service_->watchers()));
+    sink.Counter("koord_queue_grpc_watches_refused_total", "Watches of pictures over the limit.", {},
+                 static_cast<double>(service_->watches_refused()));
     const std::string unknown = leadership_->UnknownHolder();
     if (unknown.empty()) return;
     sink.Gauge("koord_queue_lease_unknown_holder", "1 while the lease is held by something that is not koord-queue.",
@@ -304,6 +307,7 @@ absl::Status WiredServer::Serve() {
   for (Route& route : HealthRoutes(&health_)) routes.push_back(std::move(route));
   KQ_ASSIGN_OR_RETURN(const Router router, Router::Build(std::move(routes)));
   KQ_ASSIGN_OR_RETURN(http_, StartHttpServer(http, router));
+  AddHttpServerMetrics(&registry_, "metrics", http_.get());
   KQ_LOG(Info, "Serving",
          {{"metrics", absl::StrCat(http.address, ":", http_->port())},
           {"protocol", config_.tls_certificate_file.empty() ? "plain HTTP" : "HTTPS"},
@@ -338,8 +342,8 @@ bool WiredServer::ClusterSynced() {
 }
 
 void WiredServer::TookLeadership() const {
-  // What operators look for, on the stream where the original said it.
-  std::cout << "became leader, start to do job queuing" << std::endl;
+  // The words that operators look for, in lower case as the original wrote them.
+  KQ_LOG(Info, "became leader, start to do job queuing", {{"identity", leadership_->Leader()}});
 }
 
 void WiredServer::ShowsPictures() {

@@ -35,8 +35,7 @@ namespace kq::visibility {
 namespace {
 
 constexpr absl::Duration kServingGrace = absl::Seconds(5);
-// How often the certificate is looked at: when all is well, and after an error.
-constexpr absl::Duration kCertificatePeriod = absl::Minutes(1);
+// When the certificate is looked at again after an error.
 constexpr absl::Duration kCertificateRetry = absl::Seconds(2);
 // Names in a subject of a client, and headers that name groups, may be long.
 constexpr size_t kHeaderLimit = 64 << 10;
@@ -84,7 +83,8 @@ class WiredServer : public Server {
       : config_(std::move(config)),
         clock_(surroundings.clock),
         api_(surroundings.api),
-        pictures_(surroundings.pictures) {}
+        pictures_(surroundings.pictures),
+        certificate_period_(surroundings.certificate_period) {}
   ~WiredServer() override { Stop(); }
 
   absl::Status Begin();
@@ -123,6 +123,7 @@ class WiredServer : public Server {
   KubeApi* api_;
   std::unique_ptr<SnapshotFollower> follower_;
   const PictureSource* pictures_;
+  const absl::Duration certificate_period_;
   std::unique_ptr<Authenticator> authenticator_;
   std::unique_ptr<Authorizer> authorizer_;
   std::unique_ptr<ProxyAuthority> proxies_;
@@ -244,6 +245,7 @@ absl::Status WiredServer::Serve() {
   KQ_ASSIGN_OR_RETURN(https_, StartHttpServer(https, [this](const HttpRequest& request, const HttpPeer& peer) {
                         return visibility_->Handle(request, peer);
                       }));
+  AddHttpServerMetrics(&registry_, "api", https_.get());
   KQ_ASSIGN_OR_RETURN(const HttpServerOptions metrics, ListenOn(config_.metrics_address));
   std::vector<Route> routes = MetricsRoutes(&registry_);
   for (Route& route : HealthRoutes(&health_)) routes.push_back(std::move(route));
@@ -268,7 +270,7 @@ void WiredServer::KeepCertificate() {
         KQ_LOG(Warning, "The certificate is not in order", {{"err", state}});
       certificate_state_ = state;
     }
-    if (!Wait(state.ok() ? kCertificatePeriod : kCertificateRetry)) return;
+    if (!Wait(state.ok() ? certificate_period_ : kCertificateRetry)) return;
   }
 }
 

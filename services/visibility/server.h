@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "libs/common/clock.h"
 #include "libs/kube/kube_api.h"
 #include "libs/process/run.h"
@@ -28,6 +29,7 @@ class Server : public RunningServer {
     const Clock* clock = &Clock::Real();
     KubeApi* api = nullptr;
     const PictureSource* pictures = nullptr;
+    absl::Duration certificate_period = absl::Minutes(1);  // between two looks at a certificate of our own
   };
 
   // Errors are those of the configuration, an address in use, a folder that cannot

@@ -61,8 +61,16 @@ absl::Status ServingCertificate::WriteProvisional() {
 
 absl::Status ServingCertificate::Step() {
   KQ_ASSIGN_OR_RETURN(const Authorities authorities, ReadOrMake());
-  KQ_RETURN_IF_ERROR(IssueIfDue(authorities));
-  return Publish(authorities.bundle_pem);
+  const absl::StatusOr<bool> changed = Publish(authorities.bundle_pem);
+  const bool just_now = changed.ok() && *changed;
+  if (!just_now || !StillTrusted(authorities.bundle_pem)) KQ_RETURN_IF_ERROR(IssueIfDue(authorities));
+  return changed.status();
+}
+
+bool ServingCertificate::StillTrusted(const std::string& bundle_pem) const {
+  if (!end_.has_value() || *end_ <= clock_->TimeNow()) return false;
+  const std::vector<std::string> trusted = SplitCertificates(bundle_pem);
+  return std::find(trusted.begin(), trusted.end(), issuer_pem_) != trusted.end();
 }
 
 absl::StatusOr<ServingCertificate::Authorities> ServingCertificate::Decode(const Json& secret) const {
@@ -156,15 +164,15 @@ absl::Status ServingCertificate::IssueIfDue(const Authorities& authorities) {
   return absl::OkStatus();
 }
 
-absl::Status ServingCertificate::Publish(const std::string& bundle_pem) {
-  if (options_.api_service.empty()) return absl::OkStatus();
+absl::StatusOr<bool> ServingCertificate::Publish(const std::string& bundle_pem) {
+  if (options_.api_service.empty()) return false;
   const ObjectKey key{"", options_.api_service};
   const std::string wanted = absl::Base64Escape(bundle_pem);
   absl::Status conflict;
   for (int attempt = 0; attempt < kPublishAttempts; ++attempt) {
     const absl::StatusOr<Json> registered = api_->Get(kApiServices, key);
     if (!registered.ok()) return WithContext(registered.status(), absl::StrCat("get apiservice ", key.name));
-    if (StringAt(*registered, {"spec", "caBundle"}) == wanted) return absl::OkStatus();
+    if (StringAt(*registered, {"spec", "caBundle"}) == wanted) return false;
     PatchRequest patch;
     patch.resource = kApiServices;
     patch.key = key;
@@ -173,7 +181,7 @@ absl::Status ServingCertificate::Publish(const std::string& bundle_pem) {
     const absl::StatusOr<Json> patched = api_->Patch(patch);
     if (patched.ok()) {
       KQ_LOG(Info, "The authority was put into the APIService", {{"apiservice", key.name}});
-      return absl::OkStatus();
+      return true;
     }
     conflict = WithContext(patched.status(), absl::StrCat("patch apiservice ", key.name));
     // The API server writes its status whenever it has looked for us.

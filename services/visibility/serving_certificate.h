@@ -36,7 +36,9 @@ struct ServingCertificateOptions {
 //   a third of its time is left   one replica makes a new authority; the old one stays
 //                                 in the bundle until its end, so that certificates of
 //                                 both are trusted meanwhile
-//   the bundle changed            it is put into the APIService's caBundle
+//   the bundle changed            it is put into the APIService's caBundle; a certificate
+//                                 of the new authority is shown from the next Step on,
+//                                 when the API server has had time to learn of it
 //
 // Each replica issues itself a certificate and renews it when a third of its time is
 // left. Keys lie in the Secret and in files of mode 0600, nowhere else.
@@ -70,7 +72,10 @@ class ServingCertificate {
   absl::StatusOr<Json> SecretOf(const Authorities& authorities);
   absl::StatusOr<Authorities> Renewed(const Json& secret, const Authorities& old);
   absl::Status IssueIfDue(const Authorities& authorities);
-  absl::Status Publish(const std::string& bundle_pem);
+  // Whether the APIService had to be changed.
+  absl::StatusOr<bool> Publish(const std::string& bundle_pem);
+  // The certificate in use is good for those who trust this bundle.
+  bool StillTrusted(const std::string& bundle_pem) const;
   absl::Status WriteFiles(const CertificateAndKey& made) const;
 
   const ServingCertificateOptions options_;

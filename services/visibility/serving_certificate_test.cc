@@ -121,6 +121,44 @@ TEST_CASE("a new authority is trusted beside the old one, until that ends") {
   CHECK(later[1] == both[0]);
 }
 
+TEST_CASE("who calls us learns of a new authority before a certificate of it is shown") {
+  World world;
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  REQUIRE(replica.Step().ok());
+  const std::string old_bundle = world.CaBundle();
+  world.clock.Advance(absl::Hours(24 * 19));
+  REQUIRE(replica.Step().ok());
+  const std::string shown = FileText(replica.certificate_file());
+  // Another replica renewed the authority, and nobody has told the APIService yet.
+  const testing::TestFolder other;
+  REQUIRE(world.api.Delete({kSecrets, kSecret}).ok());
+  ServingCertificate second = world.Replica(other);
+  REQUIRE(second.Step().ok());
+  const std::string renewed = world.SecretBundle();
+  Json both = *world.api.Get(kSecrets, kSecret);
+  both.at("data").as_object()["ca.crt"] = absl::Base64Escape(renewed + old_bundle);
+  REQUIRE(world.api.Update(kSecrets, Subresource::kNone, both).ok());
+
+  REQUIRE(replica.Step().ok());
+  CHECK(world.CaBundle() == renewed + old_bundle);
+  CHECK(FileText(replica.certificate_file()) == shown);
+  REQUIRE(replica.Step().ok());
+  CHECK(FileText(replica.certificate_file()) != shown);
+}
+
+TEST_CASE("an authority that was replaced without an overlap leaves no time to wait") {
+  World world;
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  REQUIRE(replica.Step().ok());
+  const std::string shown = FileText(replica.certificate_file());
+  REQUIRE(world.api.Delete({kSecrets, kSecret}).ok());
+  REQUIRE(replica.Step().ok());
+  CHECK(FileText(replica.certificate_file()) != shown);
+  CHECK(world.CaBundle() == world.SecretBundle());
+}
+
 TEST_CASE("the Secret goes when the Service goes") {
   World world;
   REQUIRE(world.api.Create(kServices, "koord-queue", Object("v1", "Service", "koord-queue-visibility-server")).ok());

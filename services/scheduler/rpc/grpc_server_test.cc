@@ -196,8 +196,15 @@ TEST_CASE("with TLS only clients of the right authority are served", "[grpc_serv
   };
   CHECK(refused(ClientCredentials(authority.certificate_pem(), foreign)));
   CHECK(refused(ClientCredentials(authority.certificate_pem(), {})));
+  const TestCertificate expired = authority.IssueClient({.common_name = "visibility",
+                                                         .names = {},
+                                                         .organizations = {},
+                                                         .valid_from = -absl::Hours(2),
+                                                         .valid_until = -absl::Hours(1)});
+  CHECK(refused(ClientCredentials(authority.certificate_pem(), expired)));
   CHECK(refused(ClientCredentials(stranger.certificate_pem(), client)));
   CHECK(refused(grpc::InsecureChannelCredentials()));
+  CHECK(Call(server->port(), ClientCredentials(authority.certificate_pem(), client)).ok());
 }
 
 TEST_CASE("rotated certificates come into force without a restart", "[grpc_server]") {

@@ -49,6 +49,7 @@ struct SnapshotFeed::State {
   bool nudged ABSL_GUARDED_BY(mu) = false;
   bool stopped ABSL_GUARDED_BY(mu) = false;
   std::vector<std::shared_ptr<Watcher>> watchers ABSL_GUARDED_BY(mu);
+  int64_t refused ABSL_GUARDED_BY(mu) = 0;
 };
 
 // One stream. Offer and End are the pump's; the On... are gRPC's.
@@ -155,6 +156,7 @@ grpc::ServerWriteReactor<SnapshotChange>* SnapshotFeed::Watch(Detail detail) {
     MutexLock lock(&state_->mu);
     if (state_->stopped) return RefusedWatch(ShuttingDown());
     if (state_->watchers.size() >= state_->options.max_watchers) {
+      ++state_->refused;
       return RefusedWatch(
           absl::ResourceExhaustedError(absl::StrCat(state_->watchers.size(), " watches are open, which is the limit")));
     }
@@ -168,6 +170,11 @@ grpc::ServerWriteReactor<SnapshotChange>* SnapshotFeed::Watch(Detail detail) {
 size_t SnapshotFeed::watchers() const {
   MutexLock lock(&state_->mu);
   return state_->watchers.size();
+}
+
+int64_t SnapshotFeed::refused() const {
+  MutexLock lock(&state_->mu);
+  return state_->refused;
 }
 
 void SnapshotFeed::Stop() {

@@ -4,6 +4,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -47,8 +48,9 @@ class SnapshotFeed {
   // once with RESOURCE_EXHAUSTED, and after Stop every one with UNAVAILABLE.
   grpc::ServerWriteReactor<queueing::v1::SnapshotChange>* Watch(Detail detail);
 
-  // How many are watching.
+  // How many are watching, and how many were one too many.
   size_t watchers() const;
+  int64_t refused() const;
 
   // Ends all watches with UNAVAILABLE and the thread. May be called again.
   void Stop();

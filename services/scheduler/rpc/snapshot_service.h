@@ -51,6 +51,7 @@ class SnapshotService final : public queueing::v1::Scheduler::CallbackService {
   // Ends the watches; to be called before the server is shut down.
   void Stop() { feed_.Stop(); }
   size_t watchers() const { return feed_.watchers(); }
+  int64_t watches_refused() const { return feed_.refused(); }
 
  private:
   // The picture to answer from, or why there is none.

@@ -303,6 +303,7 @@ TEST_CASE("one watch too many is refused", "[rpc]") {
   const grpc::Status refused = second->Finish();
   CHECK(refused.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
   CHECK(refused.error_message() == "1 watches are open, which is the limit");
+  CHECK(served.service().watches_refused() == 1);
   first_context->TryCancel();
   CHECK_FALSE(first->Read(&change));
   CHECK_FALSE(first->Finish().ok());

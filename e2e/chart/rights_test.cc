@@ -1,0 +1,353 @@
+// The processes run under the accounts that the chart makes, with their tokens and so
+// with exactly its rights, as the Deployments say: their flags, their Secrets, the pods
+// that KWOK plays. A story takes them through everything they do. Then each rule of the
+// chart is held against the API server's audit log: what is granted was needed, and
+// nothing was refused.
+#include <signal.h>
+
+#include <boost/json.hpp>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "e2e/chart/granted.h"
+#include "e2e/chart/helm.h"
+#include "e2e/chart/pod_process.h"
+#include "e2e/support/objects.h"
+#include "e2e/support/own_cluster.h"
+#include "e2e/support/proxy.h"
+#include "e2e/support/test_cluster.h"
+
+namespace kq::e2e {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Minutes(2);
+constexpr char kApiService[] = "v1alpha1.visibility.koord-queue.x-k8s.io";
+constexpr char kNamespace[] = "koord-queue";
+const std::string kApi = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
+
+// Answers that are lost, so that processes must ask what became of their writes.
+constexpr char kLostAnswers[] = R"yaml(
+rules:
+- {name: status, verbs: [patch], resource: queueunits.scheduling.x-k8s.io/status, object: lost.*, limit: 2, fault: lose-answer}
+- {name: job, verbs: [patch], resource: jobs.batch, object: lost.*, limit: 1, fault: lose-answer}
+)yaml";
+
+// A cluster with an audit log.
+OwnCluster Audited() {
+  setenv("CLUSTER_AUDIT", "1", 1);
+  return OwnCluster();
+}
+
+class World {
+ public:
+  World() : cluster_(own_.kubeconfig(), TestCluster::Definitions::kLeaveOut), helm_(own_.kubeconfig()) {
+    helm_.Install(absl::StrCat("--create-namespace --wait --timeout 2m ",
+                               "--set controller.enableVisibilityServer=true,debugApi.enabled=true,"
+                               "controller.replicas=2,visibility.service.externalName=localhost,"
+                               "visibility.service.port=",
+                               visibility_port_));
+    proxy_ = std::make_unique<Proxy>(&cluster_, "default", "{}");
+    const std::string server = absl::StrCat("127.0.0.1:", grpc_port_);
+    scheduler_ = std::make_unique<PodProcess>(&cluster_, PodProcessOptions{.deployment = "koord-queue",
+                                                                           .container = "controller",
+                                                                           .program = "services/scheduler/koord-queue",
+                                                                           .kubeconfig = proxy_->kubeconfig(),
+                                                                           .ports = {{"grpc-bind-address", grpc_port_}},
+                                                                           .flags = {"--check-invariants"}});
+    controllers_ = std::make_unique<PodProcess>(
+        &cluster_, PodProcessOptions{.deployment = "koord-queue-controllers",
+                                     .container = "manager",
+                                     .program = "services/controllers/koord-queue-controllers",
+                                     .kubeconfig = proxy_->kubeconfig()});
+    visibility_ = std::make_unique<PodProcess>(
+        &cluster_, PodProcessOptions{.deployment = "koord-queue-visibility",
+                                     .container = "visibility",
+                                     .program = "services/visibility/koord-queue-visibility",
+                                     .scheduler = server,
+                                     .ports = {{"bind-address", visibility_port_}}});
+    debug_api_ =
+        std::make_unique<PodProcess>(&cluster_, PodProcessOptions{.deployment = "koord-queue-debug-api",
+                                                                  .container = "debug-api",
+                                                                  .program = "services/debug-api/koord-queue-debug-api",
+                                                                  .scheduler = server});
+  }
+
+  TestCluster& cluster() { return cluster_; }
+  const Helm& helm() const { return helm_; }
+  Proxy& proxy() { return *proxy_; }
+  PodProcess& scheduler() { return *scheduler_; }
+  PodProcess& controllers() { return *controllers_; }
+  PodProcess& visibility() { return *visibility_; }
+  PodProcess& debug_api() { return *debug_api_; }
+  int grpc_port() const { return grpc_port_; }
+  int visibility_port() const { return visibility_port_; }
+  std::string audit_log() const { return StateFile("audit.log"); }
+  void SignalControllerManager(int signal) const {
+    int pid = 0;
+    CHECK(absl::SimpleAtoi(FileText(StateFile("kube-controller-manager.pid")), &pid));
+    CHECK(kill(pid, signal) == 0);
+  }
+
+  // "get ... -o jsonpath" of one object.
+  std::string Field(const std::string& object, const std::string& path) const {
+    return cluster_.Kubectl(absl::StrCat("get ", object, " --ignore-not-found -o jsonpath='{", path, "}'"));
+  }
+  void AwaitField(const std::string& object, const std::string& path, const std::string& wanted) const {
+    CAPTURE(object, path, wanted);
+    const bool came = Await(kPatience, [&] { return Field(object, path) == wanted; });
+    if (!came) FAIL("it is \"" << Field(object, path) << "\"");
+  }
+  void CreateJob(const std::string& name, const std::string& run_for) {
+    cluster_.Create(kJobs, "default", JobObject(name, "team-a", run_for));
+  }
+  std::string Raw(const std::string& path, const std::string& more = "") const {
+    return cluster_.Kubectl(absl::StrCat("get --raw '", kApi, path, "' ", more, " 2>&1 || true"));
+  }
+
+ private:
+  std::string StateFile(const std::string& name) const {
+    return absl::StrCat(own_.kubeconfig().substr(0, own_.kubeconfig().rfind('/') + 1), name);
+  }
+
+  const int visibility_port_ = FreePort(), grpc_port_ = FreePort();
+  OwnCluster own_ = Audited();
+  TestCluster cluster_;
+  Helm helm_;
+  std::unique_ptr<Proxy> proxy_;
+  std::unique_ptr<PodProcess> scheduler_, controllers_, visibility_, debug_api_;
+};
+
+std::string UnitOf(const std::string& unit) { return absl::StrCat("queueunit ", unit, " -n default"); }
+
+// ---- the story
+
+void Begin(World* world) {
+  // The visibility server first: it makes its authority before it knows a scheduler.
+  world->visibility().Start();
+  CHECK(Await(kPatience,
+              [&] { return !world->Field(absl::StrCat("apiservice ", kApiService), ".spec.caBundle").empty(); }));
+  world->scheduler().Start();
+  world->controllers().Start();
+  world->debug_api().Start();
+  // The pod of the process that leads, of two, is the only one behind the Service.
+  const std::string pod = absl::StrCat("pod ", world->scheduler().pod(), " -n koord-queue");
+  world->AwaitField(pod, ".metadata.labels.koord-queue-leader", "true");
+  CHECK(Await(kPatience, [&] {
+    return world->cluster().Kubectl(
+               "get endpointslices -n koord-queue -l kubernetes.io/service-name=koord-queue "
+               "-o jsonpath='{.items[*].endpoints[*].targetRef.name}'") == world->scheduler().pod();
+  }));
+  CHECK_THAT(world->scheduler().LogText(), Catch::Contains("became leader"));
+  CHECK(world->Field("lease example-lease -n default", ".spec.holderIdentity").find(world->scheduler().pod()) == 0);
+}
+
+// Two Jobs, and room for one.
+void AdmitAndFinish(World* world) {
+  world->cluster().Create(kQuotas, kQuotaNamespace, QuotaObject("team-a", "", 1));
+  world->CreateJob("first", "4s");
+  world->AwaitField("job first -n default", ".spec.suspend", "false");
+  world->CreateJob("second", "1s");
+  CHECK(Await(kPatience, [&] { return absl::StrContains(world->Raw("/queues/team-a/queueunits"), "\"second\""); }));
+  // The unit of a waiting Job follows it.
+  world->cluster().Kubectl("annotate job second -n default scheduling.x-k8s.io/priority=7");
+  world->AwaitField(UnitOf("second"), ".spec.priority", "7");
+  world->AwaitField(UnitOf("first"), ".status.phase", "Succeed");
+  world->AwaitField(UnitOf("second"), ".status.phase", "Succeed");
+  const std::string events = world->cluster().Kubectl(
+      "get events -n default --field-selector involvedObject.name=second -o custom-columns=REASON:.reason");
+  CHECK_THAT(events, Catch::Contains("Scheduled"));
+  CHECK_THAT(events, Catch::Contains("FailedScheduling"));
+}
+
+void ChangeQueues(World* world) {
+  // The label of a quota is carried over to its Queue.
+  world->cluster().Kubectl("label elasticquota team-a -n kube-system koord-queue/queue-policy=Block");
+  world->AwaitField("queue team-a -n koord-queue", ".spec.queuePolicy", "Block");
+  // The same mistake twice is one event with a count.
+  const auto set = [&](const std::string& policy) {
+    world->cluster().Kubectl(absl::StrCat(
+        "patch queue team-a -n koord-queue --type=merge -p '{\"spec\":{\"queuePolicy\":\"", policy, "\"}}'"));
+  };
+  const std::string mistakes = "events -n koord-queue --field-selector reason=AddQueueFail";
+  set("Nonsense");
+  world->AwaitField(mistakes, ".items[*].count", "1");
+  set("Priority");
+  set("Nonsense");
+  world->AwaitField(mistakes, ".items[*].count", "2");
+  set("Priority");
+  // A Queue goes with its quota.
+  world->cluster().Create(kQuotas, kQuotaNamespace, QuotaObject("team-b", "", 1));
+  world->AwaitField("queue team-b -n koord-queue", ".metadata.name", "team-b");
+  world->cluster().Kubectl("delete elasticquota team-b -n kube-system");
+  world->AwaitField("queue team-b -n koord-queue", ".metadata.name", "");
+}
+
+void LoseAnswers(World* world) {
+  world->proxy().SetRules(kLostAnswers);
+  world->CreateJob("lost", "1s");
+  world->AwaitField(UnitOf("lost"), ".status.phase", "Succeed");
+  CHECK(world->proxy().Idle().empty());
+  world->proxy().SetRules("{}");
+}
+
+// Somebody evicts a running Job; it runs again, and what is said a second time is counted.
+void Evict(World* world) {
+  world->CreateJob("evicted", "6s");
+  world->AwaitField(UnitOf("evicted"), ".status.phase", "Running");
+  world->cluster().Kubectl(
+      "patch queueunit evicted -n default --subresource=status --type=merge "
+      "-p '{\"status\":{\"phase\":\"Preempted\"}}'");
+  world->AwaitField("events -n default --field-selector reason=Resume,involvedObject.name=evicted", ".items[*].count",
+                    "2");
+  world->AwaitField(UnitOf("evicted"), ".status.phase", "Succeed");
+}
+
+// A Job takes the name of another, whose unit the garbage collector has not taken away yet.
+void TakeAName(World* world) {
+  world->SignalControllerManager(SIGSTOP);
+  world->cluster().Kubectl("delete job first -n default");
+  world->CreateJob("first", "1s");
+  const std::string uid = world->Field("job first -n default", ".metadata.uid");
+  world->AwaitField(UnitOf("first"), ".metadata.ownerReferences[0].uid", uid);
+  world->SignalControllerManager(SIGCONT);
+  world->AwaitField(UnitOf("first"), ".status.phase", "Succeed");
+}
+
+// A Lease that somebody deletes is made again.
+void DeleteLeases(World* world) {
+  for (const char* lease : {"example-lease -n default", "koord-queue-controllers-job -n koord-queue"}) {
+    world->cluster().Kubectl(absl::StrCat("delete lease ", lease));
+    CHECK(
+        Await(kPatience, [&] { return !world->Field(absl::StrCat("lease ", lease), ".spec.holderIdentity").empty(); }));
+  }
+}
+
+void LookAround(World* world) {
+  // An ordinary user, with the chart's own role for it, and a robot that calls directly.
+  world->cluster().Kubectl("create clusterrolebinding bob --clusterrole=koord-queue-visibility-viewer --user=bob");
+  CHECK(Await(kPatience, [&] { return absl::StartsWith(world->Raw("/queues/team-a/queueunits", "--as=bob"), "{"); }));
+  world->cluster().Kubectl("create serviceaccount robot -n default");
+  CHECK(Run(absl::StrCat("curl -sk -o /dev/null -w '%{http_code}' -H \"Authorization: Bearer $(kubectl --kubeconfig=",
+                         world->cluster().kubeconfig(), " create token robot -n default)\" https://127.0.0.1:",
+                         world->visibility_port(), kApi, "/queues/team-a/queueunits")) == "403");
+  const auto [code, body] = world->debug_api().Fetch("bind-address", "/compare");
+  CHECK(code == 200);
+  CHECK_THAT(body, Catch::Contains("\"Differences\""));
+  // kqctl through a port-forward has the address 127.0.0.1.
+  const std::string files = world->debug_api().Folder("/etc/koord-queue/grpc");
+  CHECK_THAT(Run(absl::StrCat(DataFile("cli/kqctl/kqctl"), " quotas --server=127.0.0.1:", world->grpc_port(),
+                              " --ca-file=", files, "/ca.crt --cert-file=", files, "/client.crt --key-file=", files,
+                              "/client.key")),
+             Catch::Contains("team-a"));
+}
+
+// An authority that ends soon is renewed, and both are trusted meanwhile.
+void RenewAuthority(World* world) {
+  CHECK(world->visibility().Stop().value_or(-1) == 0);
+  const std::string key = LogFile("ca.key"), certificate = LogFile("ca.crt");
+  Run(absl::StrCat(
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=old -keyout ", key,
+      " -out ", certificate));
+  world->cluster().Kubectl(absl::StrCat(
+      "create secret generic koord-queue-visibility-ca -n koord-queue --from-file=ca.crt=", certificate,
+      " --from-file=ca.key=", key, " --dry-run=client -o yaml | kubectl --kubeconfig=", world->cluster().kubeconfig(),
+      " replace -f -"));
+  world->visibility().Start();
+  const auto certificates = [&] {
+    return CountOf(Run(absl::StrCat("kubectl --kubeconfig=", world->cluster().kubeconfig(), " get apiservice ",
+                                    kApiService, " -o jsonpath='{.spec.caBundle}' | base64 -d")),
+                   "BEGIN CERTIFICATE");
+  };
+  CHECK(Await(kPatience, [&] { return certificates() == 2; }));
+  CHECK(Await(kPatience, [&] { return absl::StartsWith(world->Raw("/queues/team-a/queueunits"), "{"); }));
+}
+
+void End(World* world) {
+  for (PodProcess* process : {&world->debug_api(), &world->visibility(), &world->controllers(), &world->scheduler()}) {
+    CHECK(process->Stop().value_or(-1) == 0);
+  }
+  CHECK(world
+            ->Field(absl::StrCat("pod ", world->scheduler().pod(), " -n koord-queue"),
+                    ".metadata.labels.koord-queue-leader")
+            .empty());
+  CHECK(world->Field("lease example-lease -n default", ".spec.holderIdentity").empty());
+}
+
+void CheckRights(World* world, const std::string& account) {
+  CAPTURE(account);
+  const std::set<Action> granted = GrantedTo(&world->cluster(), account);
+  const Requests requests = RequestsOf(world->audit_log(), account);
+  CHECK(!granted.empty());
+  CHECK(absl::StrJoin(requests.refused, "\n") == "");
+  std::string needless, uncovered;
+  for (const Action& one : granted) {
+    bool used = false;
+    for (const Action& request : requests.made) used = used || Covers(one, request);
+    if (!used) absl::StrAppend(&needless, one.ToString(), "\n");
+  }
+  for (const Action& request : requests.made) {
+    bool covered = false;
+    for (const Action& one : granted) covered = covered || Covers(one, request);
+    if (!covered) absl::StrAppend(&uncovered, request.ToString(), "\n");
+  }
+  CHECK(needless == "");   // granted, and never needed
+  CHECK(uncovered == "");  // allowed by something that is not the chart's
+}
+
+// ---- without a rule
+
+void Remove(World* world, const std::string& role, const std::string& path) {
+  world->cluster().Kubectl(
+      absl::StrCat("patch ", role, " --type=json -p '[{\"op\":\"remove\",\"path\":\"", path, "\"}]'"));
+}
+
+void TakeRulesAway(World* world) {
+  Remove(world, "clusterrole koord-queue", "/rules/1");                      // queueunits/status
+  Remove(world, "clusterrole koord-queue-controllers", "/rules/0/verbs/3");  // patch jobs
+  Remove(world, "role koord-queue-visibility-front-proxy -n kube-system", "/rules/0");
+  world->scheduler().Start();
+  world->controllers().Start();
+  world->visibility().Start();
+  world->CreateJob("barred", "1s");
+  CHECK(Await(kPatience, [&] {
+    return absl::StrContains(world->scheduler().LogText(), "cannot patch resource \\\"queueunits/status\\\"");
+  }));
+  CHECK(Await(kPatience, [&] {
+    return absl::StrContains(world->visibility().Fetch("metrics-bind-address", "/readyz?verbose").second,
+                             "cannot list resource");
+  }));
+  CHECK(world->Field("job barred -n default", ".spec.suspend") == "true");
+  // An upgrade brings the rules back; conflicts are with the patches above.
+  world->helm().Upgrade("--reuse-values --force-conflicts");
+  CHECK(Await(kPatience, [&] { return world->Field(UnitOf("barred"), ".status.phase") == "Succeed"; }));
+}
+
+TEST_CASE("each process works with exactly the chart's rights, and needs every one of them", "[chart]") {
+  World world;
+  Begin(&world);
+  AdmitAndFinish(&world);
+  ChangeQueues(&world);
+  LoseAnswers(&world);
+  Evict(&world);
+  TakeAName(&world);
+  DeleteLeases(&world);
+  LookAround(&world);
+  RenewAuthority(&world);
+  End(&world);
+  for (const char* account :
+       {"koord-queue", "koord-queue-controllers", "koord-queue-visibility", "koord-queue-debug-api"}) {
+    CheckRights(&world, account);
+  }
+  TakeRulesAway(&world);
+}
+
+}  // namespace
+}  // namespace kq::e2e
