@@ -152,10 +152,15 @@ void Begin(World* world) {
 // Two Jobs, and room for one.
 void AdmitAndFinish(World* world) {
   world->cluster().Create(kQuotas, kQuotaNamespace, QuotaObject("team-a", "", 1));
-  world->CreateJob("first", "4s");
+  world->AwaitField("queue team-a -n koord-queue", ".metadata.name", "team-a");
+  world->cluster().Kubectl("annotate queue team-a -n koord-queue koord-queue/queue-items-refresh-interval=1s");
+  world->CreateJob("first", "6s");
   world->AwaitField("job first -n default", ".spec.suspend", "false");
   world->CreateJob("second", "1s");
   CHECK(Await(kPatience, [&] { return absl::StrContains(world->Raw("/queues/team-a/queueunits"), "\"second\""); }));
+  CHECK(Await(kPatience, [&] {
+    return absl::StrContains(world->Field("queue team-a -n koord-queue", ".status.queueItemDetails"), "\"second\"");
+  }));
   // The unit of a waiting Job follows it.
   world->cluster().Kubectl("annotate job second -n default scheduling.x-k8s.io/priority=7");
   world->AwaitField(UnitOf("second"), ".spec.priority", "7");
