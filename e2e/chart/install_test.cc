@@ -116,10 +116,11 @@ void Install(const World& world) {
   CHECK(world.Field("deployment koord-queue-controllers -n koord-queue", ".spec.template.spec.containers[*].name") ==
         "manager");
   CHECK(world.Field(kApiService, ".metadata.name").empty());
+  CHECK_THAT(world.Kubectl("get clusterrole view -o yaml"), Catch::Contains("queueunits"));
   // All fields are known to the API server, in whatever the chart can render.
   const std::string applied =
-      Run(absl::StrCat("helm template koord-queue ", world.helm().chart(), " -n koord-queue ", kEverything,
-                       " | kubectl --kubeconfig=", world.kubeconfig(),
+      Run(absl::StrCat("helm template koord-queue ", world.helm().chart(), " -n koord-queue ", kEverything, " -f ",
+                       DataFile("e2e/chart/all_values.yaml"), " | kubectl --kubeconfig=", world.kubeconfig(),
                        " apply --server-side --force-conflicts --dry-run=server --validate=strict -f -"));
   CHECK_THAT(applied, Catch::Contains("apiservice.apiregistration.k8s.io/v1alpha1.visibility.koord-queue.x-k8s.io"));
 }

@@ -49,11 +49,12 @@ OwnCluster Audited() {
 class World {
  public:
   World() : cluster_(own_.kubeconfig(), TestCluster::Definitions::kLeaveOut), helm_(own_.kubeconfig()) {
-    helm_.Install(absl::StrCat("--create-namespace --wait --timeout 2m ",
-                               "--set controller.enableVisibilityServer=true,debugApi.enabled=true,"
-                               "controller.replicas=2,visibility.service.externalName=localhost,"
-                               "visibility.service.port=",
-                               visibility_port_));
+    helm_.Install(absl::StrCat(
+        "--create-namespace --wait --timeout 2m ",
+        "--set controller.enableVisibilityServer=true,controller.enableApiHandler=true,debugApi.enabled=true,"
+        "controller.replicas=2,visibility.service.externalName=localhost,"
+        "visibility.service.port=",
+        visibility_port_));
     proxy_ = std::make_unique<Proxy>(&cluster_, "default", "{}");
     const std::string server = absl::StrCat("127.0.0.1:", grpc_port_);
     scheduler_ = std::make_unique<PodProcess>(&cluster_, PodProcessOptions{.deployment = "koord-queue",
@@ -78,6 +79,11 @@ class World {
                                                                   .container = "debug-api",
                                                                   .program = "services/debug-api/koord-queue-debug-api",
                                                                   .scheduler = server});
+    debug_container_ =
+        std::make_unique<PodProcess>(&cluster_, PodProcessOptions{.deployment = "koord-queue",
+                                                                  .container = "debug-api",
+                                                                  .program = "services/debug-api/koord-queue-debug-api",
+                                                                  .scheduler = server});
   }
 
   TestCluster& cluster() { return cluster_; }
@@ -87,6 +93,8 @@ class World {
   PodProcess& controllers() { return *controllers_; }
   PodProcess& visibility() { return *visibility_; }
   PodProcess& debug_api() { return *debug_api_; }
+  // The one in the pods of koord-queue, under its account.
+  PodProcess& debug_container() { return *debug_container_; }
   int grpc_port() const { return grpc_port_; }
   int visibility_port() const { return visibility_port_; }
   std::string audit_log() const { return StateFile("audit.log"); }
@@ -122,7 +130,7 @@ class World {
   TestCluster cluster_;
   Helm helm_;
   std::unique_ptr<Proxy> proxy_;
-  std::unique_ptr<PodProcess> scheduler_, controllers_, visibility_, debug_api_;
+  std::unique_ptr<PodProcess> scheduler_, controllers_, visibility_, debug_api_, debug_container_;
 };
 
 std::string UnitOf(const std::string& unit) { return absl::StrCat("queueunit ", unit, " -n default"); }
@@ -137,6 +145,7 @@ void Begin(World* world) {
   world->scheduler().Start();
   world->controllers().Start();
   world->debug_api().Start();
+  world->debug_container().Start();
   // The pod of the process that leads, of two, is the only one behind the Service.
   const std::string pod = absl::StrCat("pod ", world->scheduler().pod(), " -n koord-queue");
   world->AwaitField(pod, ".metadata.labels.koord-queue-leader", "true");
@@ -152,10 +161,15 @@ void Begin(World* world) {
 // Two Jobs, and room for one.
 void AdmitAndFinish(World* world) {
   world->cluster().Create(kQuotas, kQuotaNamespace, QuotaObject("team-a", "", 1));
-  world->CreateJob("first", "4s");
+  world->AwaitField("queue team-a -n koord-queue", ".metadata.name", "team-a");
+  world->cluster().Kubectl("annotate queue team-a -n koord-queue koord-queue/queue-items-refresh-interval=1s");
+  world->CreateJob("first", "6s");
   world->AwaitField("job first -n default", ".spec.suspend", "false");
   world->CreateJob("second", "1s");
   CHECK(Await(kPatience, [&] { return absl::StrContains(world->Raw("/queues/team-a/queueunits"), "\"second\""); }));
+  CHECK(Await(kPatience, [&] {
+    return absl::StrContains(world->Field("queue team-a -n koord-queue", ".status.queueItemDetails"), "\"second\"");
+  }));
   // The unit of a waiting Job follows it.
   world->cluster().Kubectl("annotate job second -n default scheduling.x-k8s.io/priority=7");
   world->AwaitField(UnitOf("second"), ".spec.priority", "7");
@@ -238,9 +252,11 @@ void LookAround(World* world) {
   CHECK(Run(absl::StrCat("curl -sk -o /dev/null -w '%{http_code}' -H \"Authorization: Bearer $(kubectl --kubeconfig=",
                          world->cluster().kubeconfig(), " create token robot -n default)\" https://127.0.0.1:",
                          world->visibility_port(), kApi, "/queues/team-a/queueunits")) == "403");
-  const auto [code, body] = world->debug_api().Fetch("bind-address", "/compare");
-  CHECK(code == 200);
-  CHECK_THAT(body, Catch::Contains("\"Differences\""));
+  for (PodProcess* process : {&world->debug_api(), &world->debug_container()}) {
+    const auto [code, body] = process->Fetch("bind-address", "/compare");
+    CHECK(code == 200);
+    CHECK_THAT(body, Catch::Contains("\"Differences\""));
+  }
   // kqctl through a port-forward has the address 127.0.0.1.
   const std::string files = world->debug_api().Folder("/etc/koord-queue/grpc");
   CHECK_THAT(Run(absl::StrCat(DataFile("cli/kqctl/kqctl"), " quotas --server=127.0.0.1:", world->grpc_port(),
@@ -271,7 +287,8 @@ void RenewAuthority(World* world) {
 }
 
 void End(World* world) {
-  for (PodProcess* process : {&world->debug_api(), &world->visibility(), &world->controllers(), &world->scheduler()}) {
+  for (PodProcess* process : {&world->debug_api(), &world->debug_container(), &world->visibility(),
+                              &world->controllers(), &world->scheduler()}) {
     CHECK(process->Stop().value_or(-1) == 0);
   }
   CHECK(world
