@@ -246,6 +246,19 @@ void CheckNumbersAgree(World* world, const Scheduler& leading) {
       Await(kPatience, [&] { return world->prometheus.Value("sum(queueunits_by_job_type{" + in_quiet + "})") == 6; }));
 }
 
+// The line of the contract, with another port.
+void CheckDocumentedCommand(const Scheduler& leading) {
+  const std::string shown =
+      Run(absl::StrCat("curl -s http://127.0.0.1:", leading.metrics_port(), "/metrics | grep -E '^queueunits_|^job_'"));
+  for (const char* family :
+       {"job_scheduling_algorithm_latency_bucket{le=\"0.01\"} ", "job_scheduling_e2e_latency_bucket{le=\"1\"} ",
+        "job_schedule_attempts{queue=", "queueunits_by_job_type{namespace=", "queueunits_in_active_queue{queue=",
+        "queueunits_in_backoff_queue{queue=", "queueunits_coming_rate_by_job_type{namespace="}) {
+    CAPTURE(family);
+    CHECK(absl::StrContains(shown, family));
+  }
+}
+
 // Quotes, newlines and letters of all the world come through as they are.
 void CheckOddLabels(const World& world) {
   const Json kinds = world.prometheus.Ask("label/type/values");
@@ -258,6 +271,9 @@ void CheckLeaderChange(World* world) {
   REQUIRE(Await(kPatience, [&] { return world->follower.Metric("koord_queue_leader") == 1; }));
   CheckNumbersAgree(world, world->follower);
   CHECK(world->prometheus.Value("sum(koord_queue_leader)") == 1);
+  world->leader.Start();
+  REQUIRE(Await(kPatience, [&] { return world->leader.Ready(); }));
+  CheckNoQueues(world->leader);
 }
 
 // A line for each difference.
@@ -376,6 +392,7 @@ TEST_CASE("what is scraped is what is listed, true, and what dashboards and aler
   AddWhatStands(&world);
   Work(&world, 0, kJobsBefore, &families);
   CheckNumbersAgree(&world, world.leader);
+  CheckDocumentedCommand(world.leader);
   CheckOddLabels(world);
   CHECK(world.proxy.Idle() == "");
   CheckLeaderChange(&world);
