@@ -89,9 +89,9 @@ def picture(board, prometheus, given, wrong):
             parts += chart.row(title, box)
         else:
             parts += chart.panel(title, panel.unit, series_of(panel, prometheus, values, wrong), box, span, gap)
-    names = "  ".join("%s: %s" % item for item in values.items())
+    names = " · ".join("%s=%s" % item for item in values.items())
     at = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(prometheus.end))
-    return chart.page(board.title, "%s   %s" % (names, at), parts, bottom)
+    return chart.page(board.title, " · ".join(filter(None, (names, at))), parts, bottom)
 
 
 def write(folder, name, svg):

@@ -30,7 +30,8 @@ namespace kq::e2e {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(2);
-constexpr int kJobCount = 30;
+constexpr int kJobsBefore = 24, kJobsAfter = 12;  // the leader dies
+constexpr absl::Duration kBetweenJobs = absl::Milliseconds(250);
 const std::string kVisibilityApi = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
 // A kind of job that nobody would think of.
 const std::string kOddKind = "a \"quoted\" \\kind\nof 队列 jöbs";
@@ -38,10 +39,10 @@ const std::string kOddKind = "a \"quoted\" \\kind\nof 队列 jöbs";
 // All classes of answers, early, and often enough to be rated.
 constexpr char kFaults[] = R"(
 rules:
-- {name: redirected, verbs: [get, update], resource: leases.*, skip: 3, every: 3, limit: 4, fault: answer, code: 307}
+- {name: redirected, verbs: [get, update], resource: leases.*, object: koord-queue, every: 4, limit: 6, fault: answer, code: 307}
 - {name: unavailable, verbs: [patch], resource: queueunits.*, every: 6, fault: answer, code: 503}
 - {name: error, verbs: [create], resource: queueunits.*, every: 7, fault: answer, code: 500}
-- {name: conflict, verbs: [patch], resource: jobs.*, every: 5, fault: answer, code: 409}
+- {name: conflict, verbs: [patch], resource: "(jobs|queueunits).*", every: 5, fault: answer, code: 409}
 - {name: lost, verbs: [patch], resource: queueunits.*, every: 10, fault: lose-answer}
 )";
 
@@ -93,6 +94,7 @@ class World {
     return Run(absl::StrCat("curl -sk ", more, " 'https://127.0.0.1:", visibility.port(), path, "'"));
   }
 
+  const absl::Time began = Clock::Real().TimeNow();
   TestCluster cluster;
   const std::string ns = cluster.MakeNamespace("metrics"), quiet = cluster.MakeNamespace("metrics-quiet");
   const std::string team = ns + "-team", still = ns + "-still";
@@ -192,14 +194,14 @@ void AddWhatStands(World* world) {
   world->cluster.Create(kUnits, world->quiet, odd);
 }
 
-// Jobs come for a while, some too large for their quota; people look.
-void Work(World* world, Families* families) {
+// Jobs come, some too large for their quota; people look. `first` numbers them.
+void Work(World* world, int first, int count, Families* families) {
   const std::string token = "-H 'Authorization: Bearer " + world->Token() + "'";
   const std::string queues = kVisibilityApi + "/queues/";
-  for (int i = 0; i < kJobCount; ++i) {
+  for (int i = first; i < first + count; ++i) {
     world->CreateJob(absl::StrCat("job-", i), i % 10 == 9 ? "100" : "1");
-    Clock::Real().SleepFor(absl::Milliseconds(250));
-    if (i % 5 != 0) continue;
+    Clock::Real().SleepFor(kBetweenJobs);
+    if (i % 4 != 0) continue;
     world->AskVisibility(absl::StrCat(queues, world->still, "/queueunits"), token);
     world->AskVisibility(absl::StrCat(queues, "nobody/queueunits"), token);
     world->AskVisibility(absl::StrCat(kVisibilityApi, "/elasticquotas/", world->team, "/queueunits"), token);
@@ -244,6 +246,19 @@ void CheckNumbersAgree(World* world, const Scheduler& leading) {
       Await(kPatience, [&] { return world->prometheus.Value("sum(queueunits_by_job_type{" + in_quiet + "})") == 6; }));
 }
 
+// The line of the contract, with another port.
+void CheckDocumentedCommand(const Scheduler& leading) {
+  const std::string shown =
+      Run(absl::StrCat("curl -s http://127.0.0.1:", leading.metrics_port(), "/metrics | grep -E '^queueunits_|^job_'"));
+  for (const char* family :
+       {"job_scheduling_algorithm_latency_bucket{le=\"0.01\"} ", "job_scheduling_e2e_latency_bucket{le=\"1\"} ",
+        "job_schedule_attempts{queue=", "queueunits_by_job_type{namespace=", "queueunits_in_active_queue{queue=",
+        "queueunits_in_backoff_queue{queue=", "queueunits_coming_rate_by_job_type{namespace="}) {
+    CAPTURE(family);
+    CHECK(absl::StrContains(shown, family));
+  }
+}
+
 // Quotes, newlines and letters of all the world come through as they are.
 void CheckOddLabels(const World& world) {
   const Json kinds = world.prometheus.Ask("label/type/values");
@@ -256,6 +271,9 @@ void CheckLeaderChange(World* world) {
   REQUIRE(Await(kPatience, [&] { return world->follower.Metric("koord_queue_leader") == 1; }));
   CheckNumbersAgree(world, world->follower);
   CHECK(world->prometheus.Value("sum(koord_queue_leader)") == 1);
+  world->leader.Start();
+  REQUIRE(Await(kPatience, [&] { return world->leader.Ready(); }));
+  CheckNoQueues(world->leader);
 }
 
 // A line for each difference.
@@ -294,7 +312,7 @@ void CheckLint(const World& world) {
   for (const int port : {world.follower.metrics_port(), world.controllers.metrics_port(),
                          world.visibility.metrics_port(), world.debug_api.metrics_port()}) {
     const std::string said =
-        Run(absl::StrCat("curl -s http://127.0.0.1:", port, "/metrics | promtool check metrics || test $? = 3"));
+        Run(absl::StrCat("{ curl -s http://127.0.0.1:", port, "/metrics | promtool check metrics || test $? = 3; }"));
     for (const std::string& line : std::vector<std::string>(absl::StrSplit(said, '\n', absl::SkipEmpty()))) {
       CAPTURE(line);
       CHECK(kept.contains(line.substr(0, line.find(' '))));
@@ -355,8 +373,9 @@ void CheckVanishing(World* world) {
 // The pictures of both boards; fails on a panel without data, or a selector that matches nothing.
 void CheckBoards(const World& world) {
   const std::string out = LogFile("dashboards");
+  const int64_t age = absl::ToInt64Seconds(Clock::Real().TimeNow() - world.began) + 1;
   Run(absl::StrCat("python3 deploy/dashboards/render.py --prometheus ", world.prometheus.url(), " --out ", out,
-                   " --range 2m --var interval=1m --var Resource=cpu --var Quota=", world.team,
+                   " --range ", age, "s --var interval=1m --var Resource=cpu --var Quota=", world.team,
                    " --var Namespace=", world.ns));
   for (const char* board : {"koord-queue", "operations"}) {
     CHECK(std::filesystem::file_size(absl::StrCat(out, "/", board, ".svg")) > 10'000);
@@ -371,11 +390,13 @@ TEST_CASE("what is scraped is what is listed, true, and what dashboards and aler
   REQUIRE(Await(kPatience, [&] { return world.leader.Metric("koord_queue_leader") == 1; }));
   world.follower.Start();
   AddWhatStands(&world);
-  Work(&world, &families);
+  Work(&world, 0, kJobsBefore, &families);
   CheckNumbersAgree(&world, world.leader);
+  CheckDocumentedCommand(world.leader);
   CheckOddLabels(world);
   CHECK(world.proxy.Idle() == "");
   CheckLeaderChange(&world);
+  Work(&world, kJobsBefore, kJobsAfter, &families);
   families.Collect(world.prometheus);
   CheckList(world, families);
   CheckLint(world);

@@ -13,12 +13,23 @@ ControllerMetrics::ControllerMetrics(MetricRegistry* registry)
                                    "Total number of reconciliation errors per controller", {"controller"})),
       seconds_(registry->AddHistogram(
           "controller_runtime_reconcile_time_seconds", "Length of time per reconciliation per controller",
-          {0.000'1, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {"controller"})) {}
+          {0.000'1, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}, {"controller"})),
+      queue_seconds_(registry->AddHistogram("workqueue_queue_duration_seconds",
+                                            "How long in seconds an item stays in workqueue before being requested",
+                                            ExponentialBounds(1e-8, 10, 12), {"name"})),
+      work_seconds_(registry->AddHistogram("workqueue_work_duration_seconds",
+                                           "How long in seconds processing an item from workqueue takes.",
+                                           ExponentialBounds(1e-8, 10, 12), {"name"})) {}
 
 void ControllerMetrics::OnReconcile(const std::string& controller, const absl::Status& result, absl::Duration took) {
   reconciles_.Increment({controller, result.ok() ? "success" : "error"});
   if (!result.ok()) errors_.Increment({controller});
   seconds_.Observe({controller}, absl::ToDoubleSeconds(took));
+  work_seconds_.Observe({controller}, absl::ToDoubleSeconds(took));
+}
+
+void ControllerMetrics::OnTaken(const std::string& controller, absl::Duration waited) {
+  queue_seconds_.Observe({controller}, absl::ToDoubleSeconds(waited));
 }
 
 void CollectController(const JobController& controller, MetricSink* sink) {

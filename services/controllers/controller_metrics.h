@@ -18,6 +18,7 @@ namespace kq::controllers {
 //   controller_runtime_reconcile_errors_total{controller}
 //   controller_runtime_reconcile_time_seconds{controller}
 //   workqueue_depth, workqueue_adds_total, workqueue_retries_total{name}
+//   workqueue_queue_duration_seconds, workqueue_work_duration_seconds{name}
 //   controller_runtime_active_workers, controller_runtime_max_concurrent_reconciles{controller}
 //
 // and of ours
@@ -33,12 +34,16 @@ class ControllerMetrics {
   // `registry` must outlive the metrics.
   explicit ControllerMetrics(MetricRegistry* registry);
 
+  // A job waited so long for a worker.
+  void OnTaken(const std::string& controller, absl::Duration waited);
   void OnReconcile(const std::string& controller, const absl::Status& result, absl::Duration took);
 
  private:
   CounterFamily& reconciles_;
   CounterFamily& errors_;
   HistogramFamily& seconds_;
+  HistogramFamily& queue_seconds_;
+  HistogramFamily& work_seconds_;
 };
 
 // What is computed when it is asked for; for MetricRegistry::AddCollector.

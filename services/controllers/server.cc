@@ -156,6 +156,7 @@ absl::Status WiredServer::MakeControllers() {
     options.reconciler.with_conditions = config_.gates.On("QueueUnitConditions");
     options.reconciler.may_write = [this] { return MayWrite(); };
     options.queue.retries_per_second = config_.retries_per_second;
+    options.queue.observe_wait = [this, extension](absl::Duration waited) { metrics_.OnTaken(extension, waited); };
     options.namespaces = config_.namespaces;
     options.workers = config_.workers;
     options.observe = [this, extension](const absl::Status& result, absl::Duration took) {

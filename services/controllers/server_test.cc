@@ -125,6 +125,7 @@ TEST_CASE("the process queues a job, releases it, and says so") {
         "koord_queue_controllers_steps_total{controller=\"job\",result=\"made\",step=\"Resume\"} 1",
         "koord_queue_controllers_objects{controller=\"job\",kind=\"queueunits\"} 1", "workqueue_depth{name=\"job\"} 0",
         "controller_runtime_max_concurrent_reconciles{controller=\"job\"} 4", "process_resident_memory_bytes",
+        "workqueue_queue_duration_seconds_count{name=\"job\"}", "workqueue_work_duration_seconds_count{name=\"job\"}",
         "koord_queue_controllers_build_info"}) {
     CAPTURE(line);
     CHECK(metrics.find(line) != std::string::npos);

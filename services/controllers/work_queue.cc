@@ -12,13 +12,13 @@ WorkQueue::WorkQueue(WorkQueueOptions options, const Clock* clock) : options_(op
 void WorkQueue::Add(const ObjectKey& key) {
   MutexLock lock(&mu_);
   ++adds_;
-  AddLocked(key);
+  AddLocked(key, clock_->TimeNow());
 }
 
 void WorkQueue::AddAfter(const ObjectKey& key, absl::Duration delay) {
   MutexLock lock(&mu_);
   if (delay <= absl::ZeroDuration()) {
-    AddLocked(key);
+    AddLocked(key, clock_->TimeNow());
   } else {
     WaitLocked(key, clock_->TimeNow() + delay);
   }
@@ -50,7 +50,9 @@ std::optional<ObjectKey> WorkQueue::Take(absl::Duration timeout) {
     if (!ready_.empty()) {
       ObjectKey key = std::move(ready_.front());
       ready_.pop_front();
-      wanted_.erase(key);
+      const auto wanted = wanted_.find(key);
+      if (options_.observe_wait != nullptr) options_.observe_wait(now - wanted->second);
+      wanted_.erase(wanted);
       taken_.insert(key);
       PassOnLocked();
       return key;
@@ -109,8 +111,8 @@ WorkQueue::Totals WorkQueue::Now() const {
   return totals;
 }
 
-void WorkQueue::AddLocked(const ObjectKey& key) {
-  if (!wanted_.insert(key).second) return;
+void WorkQueue::AddLocked(const ObjectKey& key, absl::Time since) {
+  if (!wanted_.emplace(key, since).second) return;
   if (taken_.contains(key)) return;  // Done brings it back
   ready_.push_back(key);
   changed_.Signal();
@@ -132,10 +134,10 @@ void WorkQueue::WaitLocked(const ObjectKey& key, absl::Time until) {
 
 void WorkQueue::WakeDueLocked(absl::Time now) {
   while (!waiting_.empty() && waiting_.begin()->first <= now) {
-    const ObjectKey key = waiting_.begin()->second;
+    const auto [due, key] = *waiting_.begin();
     waiting_.erase(waiting_.begin());
     due_.erase(key);
-    AddLocked(key);
+    AddLocked(key, due);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +28,9 @@ struct WorkQueueOptions {
   // are not limited. 0: no limit.
   double retries_per_second = 100;
   int retry_burst = 1000;
+  // Called with the queue's lock held, when a worker takes a key: how long the key was ready, or a worker was
+  // needed for it. It must not call the queue.
+  std::function<void(absl::Duration waited)> observe_wait = nullptr;
 };
 
 // The keys of jobs that are to be looked at.
@@ -73,7 +77,7 @@ class WorkQueue {
   Totals Now() const;
 
  private:
-  void AddLocked(const ObjectKey& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AddLocked(const ObjectKey& key, absl::Time since) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WaitLocked(const ObjectKey& key, absl::Time until) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeDueLocked(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Waits for a key, at most until `until` and for what is due before.
@@ -93,7 +97,8 @@ class WorkQueue {
   CondVar all_done_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   std::deque<ObjectKey> ready_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_set<ObjectKey> wanted_ ABSL_GUARDED_BY(mu_);  // ready, or added while taken
+  // Ready, or added while taken; since when.
+  absl::flat_hash_map<ObjectKey, absl::Time> wanted_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<ObjectKey> taken_ ABSL_GUARDED_BY(mu_);
   std::set<std::pair<absl::Time, ObjectKey>> waiting_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<ObjectKey, absl::Time> due_ ABSL_GUARDED_BY(mu_);  // of the waiting ones

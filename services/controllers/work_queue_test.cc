@@ -36,6 +36,26 @@ TEST_CASE("a key that is added often comes up once, in order") {
   CHECK(Next(&queue) == std::nullopt);
 }
 
+TEST_CASE("how long a key was ready is told when a worker takes it") {
+  SimulatedClock clock;
+  std::vector<absl::Duration> waits;
+  WorkQueueOptions options = Plain();
+  options.observe_wait = [&waits](absl::Duration waited) { waits.push_back(waited); };
+  WorkQueue queue(options, &clock);
+  queue.Add(kA);
+  clock.Advance(absl::Seconds(2));
+  queue.Add(kA);
+  queue.AddAfter(kB, absl::Seconds(1));
+  clock.Advance(absl::Seconds(3));
+  CHECK(Next(&queue) == kA);
+  CHECK(Next(&queue) == kB);
+  queue.Add(kA);  // while a worker has it
+  clock.Advance(absl::Seconds(1));
+  queue.Done(kA);
+  CHECK(Next(&queue) == kA);
+  CHECK(waits == std::vector{absl::Seconds(5), absl::Seconds(2), absl::Seconds(1)});
+}
+
 TEST_CASE("what is added while a worker has it comes up when the worker is done") {
   SimulatedClock clock;
   WorkQueue queue(Plain(), &clock);
