@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "e2e/support/aggregation.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
 #include "e2e/support/services.h"
@@ -24,8 +25,7 @@ ServiceOptions Without(ServiceOptions options) {
   return options;
 }
 
-// A cluster with the processes, and the objects that lead the API server to them: a
-// Service without a selector, since a pod's address cannot be loopback.
+// A cluster with the processes, and the objects that lead the API server to them.
 class World {
  public:
   World()
@@ -34,23 +34,7 @@ class World {
         visibility_(Without({.kubeconfig = own_.kubeconfig(),
                              .flags = {"--max-picture-age=3s", "--remember-reviews=1s", "-v=4"}}),
                     scheduler_.grpc_address()) {
-    cluster_.Create({"", "v1", "services"}, "koord-queue",
-                    {{"apiVersion", "v1"},
-                     {"kind", "Service"},
-                     {"metadata", {{"name", "koord-queue-visibility-server"}}},
-                     {"spec", {{"type", "ExternalName"}, {"externalName", "localhost"}}}});
-    const JsonObject service = {
-        {"name", "koord-queue-visibility-server"}, {"namespace", "koord-queue"}, {"port", visibility_.port()}};
-    cluster_.Create({"apiregistration.k8s.io", "v1", "apiservices"}, "",
-                    {{"apiVersion", "apiregistration.k8s.io/v1"},
-                     {"kind", "APIService"},
-                     {"metadata", {{"name", "v1alpha1.visibility.koord-queue.x-k8s.io"}}},
-                     {"spec",
-                      {{"group", "visibility.koord-queue.x-k8s.io"},
-                       {"version", "v1alpha1"},
-                       {"groupPriorityMinimum", 100},
-                       {"versionPriority", 100},
-                       {"service", service}}}});
+    RegisterVisibility(&cluster_, visibility_.port());
     cluster_.Create(kQuotas, kQuotaNamespace,
                     QuotaWith("team-a", "", {{"max", {{"cpu", "4"}, {"memory", "8Gi"}}}, {"min", {{"cpu", "4"}}}}));
     scheduler_.Start();
