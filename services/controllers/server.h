@@ -37,11 +37,11 @@ class Server : public RunningServer {
   // that cannot be reached is none.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Config config, Surroundings surroundings);
   // As Stop.
-  virtual ~Server() = default;
+  ~Server() override = default;
 
   // Finishes the writes on their way up to the configured limit, gives the lease
   // back, ends all threads.
-  virtual void Stop() = 0;
+  void Stop() override = 0;
 
   // 0 if nothing is served there.
   virtual int metrics_port() const = 0;

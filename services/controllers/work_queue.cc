@@ -1,10 +1,11 @@
 #include "services/controllers/work_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kq::controllers {
 
-WorkQueue::WorkQueue(WorkQueueOptions options, const Clock* clock) : options_(options), clock_(clock) {
+WorkQueue::WorkQueue(WorkQueueOptions options, const Clock* clock) : options_(std::move(options)), clock_(clock) {
   MutexLock lock(&mu_);
   if (options_.retries_per_second > 0) retry_rate_.emplace(options_.retries_per_second, options_.retry_burst);
 }

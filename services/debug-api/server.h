@@ -29,7 +29,7 @@ class Server : public RunningServer {
   // API server that cannot be reached is none.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Config config, Surroundings surroundings);
   // As Stop.
-  virtual ~Server() = default;
+  ~Server() override = default;
 
   virtual int port() const = 0;
   // 0 if nothing is served there.

@@ -36,11 +36,11 @@ class Server : public RunningServer {
   // be written. An API server that cannot be reached is none.
   static absl::StatusOr<std::unique_ptr<Server>> Start(Config config, Surroundings surroundings);
   // As Stop.
-  virtual ~Server() = default;
+  ~Server() override = default;
 
   // Stops deciding, finishes the writes on their way up to the configured limit,
   // takes the label off, gives the lease back, ends all threads.
-  virtual void Stop() = 0;
+  void Stop() override = 0;
 
   virtual int metrics_port() const = 0;
   virtual int grpc_port() const = 0;

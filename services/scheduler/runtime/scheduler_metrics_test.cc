@@ -28,7 +28,7 @@ struct World {
     snapshot.revision = ++revision;
     publisher.Publish(std::make_shared<const Snapshot>(std::move(snapshot)));
   }
-  void Turn(int64_t asked, absl::Duration cycle, std::vector<Core::AskCount> asks) {
+  void Turn(int64_t asked, absl::Duration cycle, const std::vector<Core::AskCount>& asks) {
     scheduler::Turn turn;
     turn.events = std::make_shared<const std::vector<Event>>();
     turn.cycled = true;
