@@ -98,6 +98,7 @@ class AsioHttpServer : public HttpServer {
 };
 
 absl::Status AsioHttpServer::Start() {
+  if (tls_ != nullptr) shared_.outdated = [this](const TlsContext& context) { return tls_->Current() != context; };
   error_code error;
   const HttpServerOptions& options = shared_.options;
   const auto address = net::ip::make_address(options.address, error);

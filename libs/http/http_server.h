@@ -46,8 +46,8 @@ using HttpHandle = std::function<HttpResponse(const HttpRequest&, const HttpPeer
 // sent, 501 a transfer encoding other than chunked, 503 too many connections.
 // Answers to HEAD go out without their body. Thread-safe.
 //
-// A changed certificate counts from the next connection on; connections that are
-// open keep theirs. Files that do not fit each other (half of them written) are
+// A changed certificate or authority counts from the next connection on; one that is
+// open gets one more answer, which ends it. Files that do not fit each other (half of them written) are
 // logged, and the last good ones stay in use.
 class HttpServer {
  public:

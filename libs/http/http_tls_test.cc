@@ -236,6 +236,24 @@ TEST_CASE("a new client authority counts without a restart") {
   CHECK(Ask(options)->body == "name=anna body=0");
 }
 
+TEST_CASE("a connection of an authority that counts no more gets one answer, and then ends") {
+  const TestAuthority servers("servers"), before("before"), after("after");
+  TlsServer server(LocalhostCertificate(servers), before.certificate_pem());
+  TestCertificateOptions user;
+  user.common_name = "anna";
+  const TestCertificate certificate = before.IssueClient(user);
+  HttpClientOptions options = Trusting(server.Url(), servers);
+  options.client_certificate_pem = certificate.certificate_pem;
+  options.client_key_pem = certificate.key_pem;
+  const auto client = NewHttpClient(options);
+  REQUIRE(client.ok());
+  for (int i = 0; i < 3; ++i) REQUIRE((*client)->Call(HttpRequest(), kLong).ok());
+  CHECK((*client)->ConnectionsOpened() == 1);
+  server.folder.Write("ca.crt", after.certificate_pem());
+  CHECK((*client)->Call(HttpRequest(), kLong).ok());
+  CHECK_FALSE((*client)->Call(HttpRequest(), kLong).ok());
+}
+
 TEST_CASE("bad certificates are refused at the start, by name") {
   const TestAuthority authority;
   const TestCertificate good = LocalhostCertificate(authority), other = LocalhostCertificate(authority);

@@ -85,7 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   const absl::string_view text(reinterpret_cast<const char*>(bytes) + 1, size - 1);
   const Read whole = ReadAll(text, std::max<size_t>(text.size(), 1));
   const Read pieces = ReadAll(text, 1 + bytes[0] % 64);
-  // Nonsense may be noticed a byte earlier or later; before it everything is the same.
-  Demand(Same(whole, pieces));
+  // A header as long as the limit may be just within it or just over it. Other nonsense
+  // may be noticed a byte earlier or later; before it everything is the same.
+  Demand(whole.refusal == 431 || pieces.refusal == 431 || Same(whole, pieces));
   return 0;
 }

@@ -190,7 +190,8 @@ awaitable<void> AsioServerSession::Run() {
     }
     if (response.code == 0) break;  // the handler wants the connection closed
     const std::string* connection = response.headers.Find("Connection");
-    const bool close = !keep || !serve || shared_->draining || (connection != nullptr && *connection == "close");
+    const bool close = !keep || !serve || shared_->draining || shared_->outdated(tls_context_) ||
+                       (connection != nullptr && *connection == "close");
     const bool sent = co_await Answer(std::move(response), request.method == "HEAD",
                                       close ? AfterAnswer::kClose : AfterAnswer::kKeep);
     if (!sent) break;

@@ -26,6 +26,9 @@ struct ServerShared {
   bool draining = false;
   std::atomic<bool> closing{false};  // for any thread: no call of `handle` is begun any more
   HttpServerCounters counters = {};
+  // Whether connections of this context are to end with their next answer, since its
+  // files have changed. On the thread of `io`.
+  std::function<bool(const TlsContext&)> outdated = [](const TlsContext&) { return false; };
 };
 
 enum class Admission { kServe, kTooMany };  // kTooMany: the first request is answered 503

@@ -17,8 +17,9 @@ namespace {
 
 namespace v1 = queueing::v1;
 
-// Short at first: the next leader is there within a second of a clean stop.
-constexpr Backoff kBetweenTries = {absl::Milliseconds(200), absl::Seconds(5), 0.2};
+// Short at first, since the next leader is there within a second of a clean stop; never
+// long, since nobody is to wait for its picture longer than for the leader itself.
+constexpr Backoff kBetweenTries = {absl::Milliseconds(200), absl::Milliseconds(500), 0.2};
 
 }  // namespace
 
