@@ -132,7 +132,7 @@ TEST_CASE("values that act", "[chart]") {
        {}},
       {"which jobs",
        "--set extension.manageAllJobs=true,extension.namespaces={a,b}",
-       {"- --manage-all-jobs=true\n", "- --namespaces=a,b\n"},
+       {"- --manage-all-jobs=true\n", "- --namespaces=a,b\n", "name: koord-queue-controllers-jobs\n  namespace: b\n"},
        {}},
       {"certificates made elsewhere", "--set grpc.existingSecret=mine", {"secretName: mine\n"}, {"server.key: "}},
       {"no definitions", "--set crds.install=false --skip-crds", {}, {"CustomResourceDefinition"}},
