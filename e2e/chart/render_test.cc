@@ -1,6 +1,8 @@
 // What the chart renders for which values, and what it refuses. No cluster is asked.
 #include <algorithm>
+#include <boost/json.hpp>
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,9 @@
 #include "absl/strings/str_split.h"
 #include "e2e/chart/helm.h"
 #include "e2e/support/test_cluster.h"
+#include "libs/common/json.h"
 #include "libs/common/version.h"
+#include "libs/common/yaml.h"
 
 namespace kq::e2e {
 namespace {
@@ -128,7 +132,7 @@ TEST_CASE("values that act", "[chart]") {
        {}},
       {"which jobs",
        "--set extension.manageAllJobs=true,extension.namespaces={a,b}",
-       {"- --manage-all-jobs=true\n", "- --namespaces=a,b\n"},
+       {"- --manage-all-jobs=true\n", "- --namespaces=a,b\n", "name: koord-queue-controllers-jobs\n  namespace: b\n"},
        {}},
       {"certificates made elsewhere", "--set grpc.existingSecret=mine", {"secretName: mine\n"}, {"server.key: "}},
       {"no definitions", "--set crds.install=false --skip-crds", {}, {"CustomResourceDefinition"}},
@@ -193,6 +197,54 @@ TEST_CASE("values that are refused, with what is wrong", "[chart]") {
   const HelmAnswer answer = helm.Render(c.flags);
   CHECK(answer.code != 0);
   for (const std::string& error : c.errors) CHECK_THAT(answer.output, Catch::Contains(error));
+}
+
+// By "Deployment container": the arguments.
+std::map<std::string, std::vector<std::string>> ArgumentsIn(const std::string& rendered) {
+  std::map<std::string, std::vector<std::string>> arguments;
+  for (const absl::string_view document : absl::StrSplit(absl::StrCat("\n", rendered), "\n---")) {
+    if (!absl::StrContains(document, "\nkind: Deployment\n")) continue;
+    const absl::StatusOr<Json> deployment = ParseYaml(document);
+    REQUIRE(deployment.ok());
+    const Json* containers = Find(*deployment, {"spec", "template", "spec", "containers"});
+    REQUIRE(containers != nullptr);
+    for (const Json& container : containers->as_array()) {
+      std::vector<std::string>& of =
+          arguments[absl::StrCat(StringAt(*deployment, {"metadata", "name"}), " ", StringAt(container, {"name"}))];
+      for (const Json& argument : container.at("args").as_array()) of.emplace_back(argument.as_string());
+    }
+  }
+  return arguments;
+}
+
+TEST_CASE("each process knows every flag that the chart can give, with its value", "[chart]") {
+  const std::map<std::string, std::string> programs = {
+      {"koord-queue controller", "services/scheduler/koord-queue"},
+      {"koord-queue debug-api", "services/debug-api/koord-queue-debug-api"},
+      {"koord-queue-controllers manager", "services/controllers/koord-queue-controllers"},
+      {"koord-queue-debug-api debug-api", "services/debug-api/koord-queue-debug-api"},
+      {"koord-queue-visibility visibility", "services/visibility/koord-queue-visibility"},
+  };
+  const Helm helm;
+  for (const std::string& more : {std::string(), absl::StrCat(" -f ", DataFile("e2e/chart/all_values.yaml"))}) {
+    const HelmAnswer rendered = helm.Render(kEverything + more);
+    if (rendered.code != 0) FAIL(rendered.output);
+    const auto arguments = ArgumentsIn(rendered.output);
+    CHECK(arguments.size() == programs.size());
+    for (const auto& [container, given] : arguments) {
+      std::string command = DataFile(programs.at(container));
+      for (const std::string& argument : given) absl::StrAppend(&command, " '", argument, "'");
+      CAPTURE(command);
+      // With one that it cannot read, it ends and names all such, and the files that are not here.
+      const std::string said = Run(absl::StrCat("{ ", command, " -v=never || true; }"));
+      CHECK_THAT(said, Catch::Contains("flag --v: \"never\" is not a whole number"));
+      for (const absl::string_view line : absl::StrSplit(said, '\n', absl::SkipEmpty())) {
+        CAPTURE(line);
+        CHECK((absl::StrContains(line, "flag --v:") || absl::StrContains(line, "cannot read") ||
+               absl::StrContains(line, "cannot be read") || absl::StartsWith(line, "See ")));
+      }
+    }
+  }
 }
 
 TEST_CASE("which objects there are", "[chart]") {

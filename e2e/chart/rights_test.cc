@@ -63,11 +63,7 @@ class World {
                                                                            .kubeconfig = proxy_->kubeconfig(),
                                                                            .ports = {{"grpc-bind-address", grpc_port_}},
                                                                            .flags = {"--check-invariants"}});
-    controllers_ = std::make_unique<PodProcess>(
-        &cluster_, PodProcessOptions{.deployment = "koord-queue-controllers",
-                                     .container = "manager",
-                                     .program = "services/controllers/koord-queue-controllers",
-                                     .kubeconfig = proxy_->kubeconfig()});
+    ReadControllers();
     visibility_ = std::make_unique<PodProcess>(
         &cluster_, PodProcessOptions{.deployment = "koord-queue-visibility",
                                      .container = "visibility",
@@ -102,6 +98,15 @@ class World {
     int pid = 0;
     CHECK(absl::SimpleAtoi(FileText(StateFile("kube-controller-manager.pid")), &pid));
     CHECK(kill(pid, signal) == 0);
+  }
+
+  // Anew, after their Deployment has changed.
+  void ReadControllers() {
+    controllers_ = std::make_unique<PodProcess>(
+        &cluster_, PodProcessOptions{.deployment = "koord-queue-controllers",
+                                     .container = "manager",
+                                     .program = "services/controllers/koord-queue-controllers",
+                                     .kubeconfig = proxy_->kubeconfig()});
   }
 
   // "get ... -o jsonpath" of one object.
@@ -163,7 +168,7 @@ void AdmitAndFinish(World* world) {
   world->cluster().Create(kQuotas, kQuotaNamespace, QuotaObject("team-a", "", 1));
   world->AwaitField("queue team-a -n koord-queue", ".metadata.name", "team-a");
   world->cluster().Kubectl("annotate queue team-a -n koord-queue koord-queue/queue-items-refresh-interval=1s");
-  world->CreateJob("first", "6s");
+  world->CreateJob("first", "5s");
   world->AwaitField("job first -n default", ".spec.suspend", "false");
   world->CreateJob("second", "1s");
   CHECK(Await(kPatience, [&] { return absl::StrContains(world->Raw("/queues/team-a/queueunits"), "\"second\""); }));
@@ -214,7 +219,7 @@ void LoseAnswers(World* world) {
 
 // Somebody evicts a running Job; it runs again, and what is said a second time is counted.
 void Evict(World* world) {
-  world->CreateJob("evicted", "6s");
+  world->CreateJob("evicted", "4s");
   world->AwaitField(UnitOf("evicted"), ".status.phase", "Running");
   world->cluster().Kubectl(
       "patch queueunit evicted -n default --subresource=status --type=merge "
@@ -272,10 +277,10 @@ void RenewAuthority(World* world) {
   Run(absl::StrCat(
       "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=old -keyout ", key,
       " -out ", certificate));
-  world->cluster().Kubectl(absl::StrCat(
-      "create secret generic koord-queue-visibility-ca -n koord-queue --from-file=ca.crt=", certificate,
-      " --from-file=ca.key=", key, " --dry-run=client -o yaml | kubectl --kubeconfig=", world->cluster().kubeconfig(),
-      " replace -f -"));
+  const std::string data =
+      R"({"data":{"ca.crt":"'$(base64 -w0 )" + certificate + R"()'","ca.key":"'$(base64 -w0 )" + key + R"()'"}})";
+  world->cluster().Kubectl(
+      absl::StrCat("patch secret koord-queue-visibility-ca -n koord-queue --type=merge -p '", data, "'"));
   world->visibility().Start();
   const auto certificates = [&] {
     return CountOf(Run(absl::StrCat("kubectl --kubeconfig=", world->cluster().kubeconfig(), " get apiservice ",
@@ -342,9 +347,39 @@ void TakeRulesAway(World* world) {
                              "cannot list resource");
   }));
   CHECK(world->Field("job barred -n default", ".spec.suspend") == "true");
-  // An upgrade brings the rules back; conflicts are with the patches above.
-  world->helm().Upgrade("--reuse-values --force-conflicts");
-  CHECK(Await(kPatience, [&] { return world->Field(UnitOf("barred"), ".status.phase") == "Succeed"; }));
+  world->controllers().Kill();
+}
+
+// An upgrade brings the rules back (conflicts are with the patches above). With the
+// namespaces of the jobs named, the controllers have no more than they need there.
+void NameTheNamespace(World* world) {
+  world->helm().Upgrade("--reuse-values --force-conflicts --wait --set extension.namespaces={default}");
+  const auto refusals = [&] { return RequestsOf(world->audit_log(), "koord-queue-controllers").refused.size(); };
+  const size_t before = refusals();
+  world->ReadControllers();
+  world->controllers().Start();
+  world->AwaitField(UnitOf("barred"), ".status.phase", "Succeed");
+  CHECK(refusals() == before);
+  for (const Action& one : GrantedTo(&world->cluster(), "koord-queue-controllers")) {
+    CAPTURE(one.ToString());
+    CHECK((!one.ns.empty() || one.resource == "priorityclasses"));
+  }
+}
+
+// Processes that have not ended yet bring nothing back.
+void UninstallUnderThem(World* world) {
+  world->helm().Uninstall();
+  const auto left = [&] {
+    return world->cluster().Kubectl(
+        "get secrets,leases,pods,configmaps,services,endpointslices -n koord-queue -o name | grep -v kube-root-ca || "
+        "true");
+  };
+  CHECK(Await(kPatience, [&] { return left().empty(); }));
+  for (PodProcess* process : {&world->scheduler(), &world->controllers(), &world->visibility()}) {
+    CHECK(process->Stop().ok());
+  }
+  CHECK(left() == "");
+  CHECK(world->Field("lease example-lease -n default", ".metadata.name").empty());
 }
 
 TEST_CASE("each process works with exactly the chart's rights, and needs every one of them", "[chart]") {
@@ -364,6 +399,8 @@ TEST_CASE("each process works with exactly the chart's rights, and needs every o
     CheckRights(&world, account);
   }
   TakeRulesAway(&world);
+  NameTheNamespace(&world);
+  UninstallUnderThem(&world);
 }
 
 }  // namespace

@@ -135,3 +135,15 @@ volumeMounts:
 {{- else if and (eq (get $annotations "meta.helm.sh/release-name" | toString) .root.Release.Name) (eq (get $annotations "meta.helm.sh/release-namespace" | toString) .root.Release.Namespace) }}true
 {{- end }}
 {{- end }}
+
+{{/*
+"true" if a Lease is the release's: it made it, or it was there first and somebody deleted it since, and the process made it
+again. The Role beside it remembers, in an annotation: dict root, name, namespace, role
+*/}}
+{{- define "koord-queue.leaseIsOurs" -}}
+{{- $role := lookup "rbac.authorization.k8s.io/v1" "Role" .namespace .role | default dict }}
+{{- $remembered := get (dig "metadata" "annotations" dict $role) "koord-queue/lease" | toString }}
+{{- if eq $remembered .name }}true
+{{- else }}{{ include "koord-queue.isOurs" (dict "root" .root "found" (lookup "coordination.k8s.io/v1" "Lease" .namespace .name)) }}
+{{- end }}
+{{- end }}
