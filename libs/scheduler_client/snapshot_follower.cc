@@ -40,31 +40,20 @@ void SnapshotFollower::Run() {
     bool followed = false;
     {
       MutexLock lock(&mu_);
-      if (stopped_) break;
+      if (stop_.stopped()) break;
       followed = following_.connection.ok();
       following_.connection = ended;
     }
     if (followed || attempt == 0) KQ_LOG(Warning, "No leading scheduler is followed", {{"err", ended}});
     attempt = followed ? 0 : attempt + 1;
-  } while (Wait(kBetweenTries.Delay(attempt, share(random))));
+  } while (stop_.WaitFor(kBetweenTries.Delay(attempt, share(random))));
   MutexLock lock(&mu_);
   following_.connection = absl::UnavailableError("it is no longer followed: this process stops");
 }
 
 void SnapshotFollower::Stop() {
-  {
-    MutexLock lock(&mu_);
-    stopped_ = true;
-    stop_called_.SignalAll();
-  }
+  stop_.Stop();
   canceller_.Cancel();
-}
-
-bool SnapshotFollower::Wait(absl::Duration delay) {
-  MutexLock lock(&mu_);
-  // A spurious wake is a try too early, no more.
-  if (!stopped_) stop_called_.WaitFor(&mu_, delay);
-  return !stopped_;
 }
 
 absl::Status SnapshotFollower::FollowOnce() {

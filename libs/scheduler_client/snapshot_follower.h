@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "libs/common/clock.h"
 #include "libs/common/mutex.h"
+#include "libs/common/stop_signal.h"
 #include "libs/scheduler_client/call_canceller.h"
 #include "libs/scheduler_client/connection_options.h"
 #include "libs/scheduler_client/picture.h"
@@ -41,16 +42,13 @@ class SnapshotFollower : public PictureSource {
   // Until the watch ends; says why.
   absl::Status FollowOnce();
   absl::Status Take(const std::string& server, queueing::v1::SnapshotChange change);
-  // False once Stop was called.
-  bool Wait(absl::Duration delay);
 
   const SchedulerConnectionOptions options_;
   const Clock* const clock_;
   CallCanceller canceller_;
+  StopSignal stop_;
 
   mutable Mutex mu_;
-  CondVar stop_called_;
-  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   Following following_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "libs/common/log.h"
 #include "libs/common/metrics.h"
-#include "libs/common/mutex.h"
 #include "libs/common/process_metrics.h"
 #include "libs/common/status_macros.h"
+#include "libs/common/stop_signal.h"
 #include "libs/http/health.h"
 #include "libs/http/http_server.h"
 #include "libs/http/listen_address.h"
@@ -78,8 +78,6 @@ class WiredServer : public Server {
   void Control();
   absl::Status Ready() const;
   void LogWhenItChanges(const absl::Status& ready);
-  // False once Stop was called.
-  bool Wait(absl::Duration duration);
   bool MayWrite() const { return lease_ == nullptr || lease_->MayWrite(); }
   HealthState LeaseState() const;
 
@@ -101,9 +99,7 @@ class WiredServer : public Server {
 
   std::atomic<bool> works_{false};
   std::string last_reason_;  // of the control thread
-  Mutex mu_;
-  CondVar stop_called_;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  StopSignal stop_;
   std::thread control_thread_, events_thread_;
   std::once_flag stopped_;
 };
@@ -194,6 +190,7 @@ absl::Status WiredServer::Serve() {
   health_.AddReady("cluster", [this] { return HealthState{Ready(), ""}; });
   health_.AddReady("lease", [this] { return LeaseState(); });
   KQ_ASSIGN_OR_RETURN(metrics_http_, ServeAt(config_.metrics_address, MetricsRoutes(&registry_)));
+  if (metrics_http_ != nullptr) AddHttpServerMetrics(&registry_, "metrics", metrics_http_.get());
   KQ_ASSIGN_OR_RETURN(health_http_, ServeAt(config_.health_address, HealthRoutes(&health_)));
   KQ_LOG(Info, "Serving", {{"metrics_port", metrics_port()}, {"health_port", health_port()}});
   return absl::OkStatus();
@@ -219,25 +216,18 @@ void WiredServer::LogWhenItChanges(const absl::Status& ready) {
   last_reason_ = reason;
 }
 
-bool WiredServer::Wait(absl::Duration duration) {
-  MutexLock lock(&mu_);
-  const absl::Time until = clock_->TimeNow() + duration;
-  while (!stopping_ && clock_->TimeNow() < until) stop_called_.WaitFor(&mu_, until - clock_->TimeNow());
-  return !stopping_;
-}
-
 void WiredServer::Control() {
   const auto synced = [this] {
     return std::all_of(controllers_.begin(), controllers_.end(), [](const auto& one) { return one->Synced(); });
   };
   while (!synced()) {
     LogWhenItChanges(Ready());
-    if (!Wait(kSyncPoll)) return;
+    if (!stop_.WaitFor(kSyncPoll)) return;
   }
   KQ_LOG(Info, "The cluster has been listed");
   while (lease_ != nullptr && lease_->role() == Lease::Role::kFollower) {
     const absl::Duration rest = lease_->Step();
-    if (lease_->role() == Lease::Role::kFollower && !Wait(rest)) return;
+    if (lease_->role() == Lease::Role::kFollower && !stop_.WaitFor(rest)) return;
   }
   if (lease_ != nullptr) KQ_LOG(Info, "Leads", {{"identity", lease_->identity()}});
   for (const auto& controller : controllers_) controller->StartWorkers();
@@ -249,7 +239,7 @@ void WiredServer::Control() {
       surroundings_.on_lease_lost();
       return;
     }
-    if (!Wait(rest)) return;
+    if (!stop_.WaitFor(rest)) return;
   }
 }
 
@@ -265,11 +255,7 @@ void WiredServer::Stop() {
   std::call_once(stopped_, [this] {
     if (!events_thread_.joinable()) return;  // Begin did not get far enough to start a thread
     const absl::Time deadline = clock_->TimeNow() + config_.drain_timeout;
-    {
-      MutexLock lock(&mu_);
-      stopping_ = true;
-      stop_called_.SignalAll();
-    }
+    stop_.Stop();
     control_thread_.join();
     works_ = false;
     for (const auto& controller : controllers_) controller->Stop(deadline);

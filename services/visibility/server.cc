@@ -16,6 +16,7 @@
 #include "libs/common/mutex.h"
 #include "libs/common/process_metrics.h"
 #include "libs/common/status_macros.h"
+#include "libs/common/stop_signal.h"
 #include "libs/http/health.h"
 #include "libs/http/http_server.h"
 #include "libs/http/listen_address.h"
@@ -104,8 +105,6 @@ class WiredServer : public Server {
   absl::Status Serve();
   void RunThreads();
   void KeepCertificate();
-  // False once Stop was called.
-  bool Wait(absl::Duration duration);
 
   const Config config_;
   const Clock* const clock_;
@@ -132,9 +131,8 @@ class WiredServer : public Server {
   std::unique_ptr<Api> visibility_;
   std::unique_ptr<HttpServer> https_, metrics_http_;
 
+  StopSignal stop_;
   mutable Mutex mu_;
-  CondVar stop_called_;
-  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status certificate_state_ ABSL_GUARDED_BY(mu_) = absl::UnavailableError("not issued yet");
   std::vector<std::thread> threads_;
   std::once_flag stopped_;
@@ -270,26 +268,15 @@ void WiredServer::KeepCertificate() {
         KQ_LOG(Warning, "The certificate is not in order", {{"err", state}});
       certificate_state_ = state;
     }
-    if (!Wait(state.ok() ? certificate_period_ : kCertificateRetry)) return;
+    if (!stop_.WaitFor(state.ok() ? certificate_period_ : kCertificateRetry)) return;
   }
-}
-
-bool WiredServer::Wait(absl::Duration duration) {
-  const MutexLock lock(&mu_);
-  const absl::Time until = clock_->TimeNow() + duration;
-  while (!stopping_ && clock_->TimeNow() < until) stop_called_.WaitFor(&mu_, until - clock_->TimeNow());
-  return !stopping_;
 }
 
 void WiredServer::Stop() {
   std::call_once(stopped_, [this] {
     if (https_ != nullptr) https_->Stop(kServingGrace);
     if (threads_.empty()) return;  // Begin did not get far enough to start one
-    {
-      const MutexLock lock(&mu_);
-      stopping_ = true;
-      stop_called_.SignalAll();
-    }
+    stop_.Stop();
     proxies_->Stop();
     if (follower_ != nullptr) follower_->Stop();
     for (std::thread& thread : threads_) thread.join();
