@@ -133,7 +133,7 @@ std::string PodProcess::WriteKubeconfig() const {
   std::string token = cluster_->Kubectl(absl::StrCat("create token ", account_, " --namespace=", kNamespace));
   absl::StripAsciiWhitespace(&token);
   const Json cluster = {{"server", to->server}, {"certificate-authority-data", absl::Base64Escape(to->ca_pem)}};
-  const std::string path = folder_ + "/kubeconfig";
+  std::string path = folder_ + "/kubeconfig";
   WriteText(path, JsonText({{"apiVersion", "v1"},
                             {"kind", "Config"},
                             {"clusters", JsonArray{{{"name", "c"}, {"cluster", cluster}}}},

@@ -80,8 +80,8 @@ TEST_CASE("values that act", "[chart]") {
        {"- --v=4\n", "- --config=/etc/kubernetes/ack-config/plugin.yaml\n", "- --oversellrate=1\n",
         "- --lease-namespace=default\n", "- --lease-name=example-lease\n", "- --lease-duration=15s\n",
         "- --renew-deadline=10s\n", "- --retry-period=2s\n",
-        "- --feature-gates=MaximumExecutionTime=false,QueueUnitActive=false,QueueUnitConditions=true,"
-        "QueueUnitRequeueState=false\n",
+        ("- --feature-gates=MaximumExecutionTime=false,QueueUnitActive=false,QueueUnitConditions=true,"
+         "QueueUnitRequeueState=false\n"),
         "terminationGracePeriodSeconds: 10\n", "plugin.yaml: |\n", "koord-queue-leader: \"true\""},
        {"--qps", "--enableVisibilityServer", "--enableApiHandler", "APIService", "PodMonitor",
         "koord-queue/koord-queue-debug-api", "insecureSkipTLSVerify"}},

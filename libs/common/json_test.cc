@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace kq {
 namespace {
 
@@ -64,7 +66,7 @@ TEST_CASE("bytes that are no UTF-8 are replaced one by one, so that what is writ
   for (const auto& [text, want] : cases) {
     CAPTURE(want);
     const std::string written = JsonText(JsonObject{{text, text}});
-    CHECK(written == "{\"" + want + "\":\"" + want + "\"}");
+    CHECK(written == absl::StrCat("{\"", want, "\":\"", want, "\"}"));
     CHECK(ParseJson(written).ok());
   }
 }
