@@ -165,6 +165,28 @@ TEST_CASE("values that act", "[chart]") {
   }
 }
 
+TEST_CASE("the notes name values that have no effect, and no others", "[chart]") {
+  const Helm helm;
+  const std::string install =
+      absl::StrCat("install koord-queue ", helm.chart(), " --namespace koord-queue --dry-run=client ");
+  CHECK_THAT(helm.Call(install), !Catch::Contains("have no effect"));
+  const std::string notes = helm.Call(
+      install +
+      "--set isNeedNotebookExtension=true,jobRunningTimeout=5m,jobBackoffTime=1h,admissionCheckController.enabled=true,"
+      "installation.roleListGroups={batch},controller.queueGroupPlugin=other,controller.enableBlockingMode=true,"
+      "controller.enableStrictPriority=true,controller.enableResourceCheckWithScheduler=true,"
+      "controller.defaultPreemptible=false,extension.koord-queue-controllers.enablePodReclaim=true,"
+      "featureGates.QueueUnitActive=true");
+  for (const char* value :
+       {"isNeedNotebookExtension", "jobRunningTimeout", "jobBackoffTime", "admissionCheckController.enabled",
+        "installation.roleListGroups", "controller.queueGroupPlugin", "controller.enableBlockingMode",
+        "controller.enableStrictPriority", "controller.enableResourceCheckWithScheduler",
+        "controller.defaultPreemptible", "extension.koord-queue-controllers.enablePodReclaim",
+        "featureGates.QueueUnitActive"}) {
+    CHECK_THAT(notes, Catch::Contains(absl::StrCat("\n  ", value, ": ")));
+  }
+}
+
 struct Bad {
   std::string flags;
   std::vector<std::string> errors;
