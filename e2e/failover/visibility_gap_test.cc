@@ -27,6 +27,7 @@
 #include "e2e/support/test_cluster.h"
 #include "libs/common/clock.h"
 #include "libs/common/mutex.h"
+#include "libs/common/stop_signal.h"
 #include "libs/http/http_client.h"
 #include "libs/kube/kubeconfig.h"
 
@@ -37,7 +38,7 @@ constexpr absl::Duration kPatience = absl::Minutes(2);
 // What the machine may add to the age that an answer tells: the watch, a busy core.
 constexpr absl::Duration kSlack = absl::Seconds(3);
 constexpr absl::Duration kBetweenQuestions = absl::Milliseconds(40);
-constexpr int kKubectlEvery = 50;  // questions; kubectl costs much more than one
+constexpr absl::Duration kBetweenCommands = absl::Seconds(1);  // kubectl costs much more than a question
 constexpr int kWaiting = 8;
 const std::string kPath = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1/queues/gap/queueunits";
 
@@ -134,14 +135,24 @@ struct Answer {
   Json body;
 };
 
-// Asks all the while, and judges every answer.
+// Asks all the while, and judges every answer. The document's own command has a
+// thread of its own: kubectl comes again by itself when it is told to (Retry-After).
 class Asker {
  public:
   Asker(const TestCluster* cluster, const Row* row)
-      : cluster_(cluster), row_(row), http_(Connected(cluster->kubeconfig())), thread_([this] { Work(); }) {}
+      : cluster_(cluster),
+        row_(row),
+        http_(Connected(cluster->kubeconfig())),
+        questions_([this] {
+          while (stop_.WaitFor(kBetweenQuestions)) Ask();
+        }),
+        commands_([this] {
+          while (stop_.WaitFor(kBetweenCommands)) AskByKubectl();
+        }) {}
   ~Asker() {
-    stopped_ = true;
-    thread_.join();
+    stop_.Stop();
+    questions_.join();
+    commands_.join();
   }
 
   // Of the picture that was shown last; empty before the first.
@@ -176,16 +187,6 @@ class Asker {
     return *std::move(client);
   }
 
-  void Work() {
-    for (int n = 1; !stopped_; ++n) {
-      if (n % kKubectlEvery == 0) {
-        AskByKubectl();
-      } else {
-        Ask();
-      }
-      Clock::Real().SleepFor(kBetweenQuestions);
-    }
-  }
   void Ask() {
     HttpRequest request;
     request.target = kPath;
@@ -204,6 +205,7 @@ class Asker {
     if (!body.ok()) return Wrong(absl::StrCat(answer.code, " without JSON: ", response->body));
     answer.body = *std::move(body);
     Judge(answer);
+    if (answer.code == 200) Note(answer);
   }
   // The command of the document.
   void AskByKubectl() {
@@ -235,16 +237,28 @@ class Asker {
     if (answer.code != 200) return Wrong(absl::StrCat(answer.code, ": ", JsonText(answer.body)));
     const std::string problem = ProblemOf(answer);
     if (!problem.empty()) Wrong(absl::StrCat(problem, ": ", JsonText(answer.body)));
-    const MutexLock lock(&mu_);
-    longest_without_ = std::max(longest_without_, answer.answered - last_data_);
-    last_data_ = answer.answered;
   }
-  // Empty if the list is a state that was true.
-  std::string ProblemOf(const Answer& answer) {
+  // Which picture it was: never one before the last.
+  void Note(const Answer& answer) {
     const std::vector<std::string> version =
         absl::StrSplit(StringAt(answer.body, {"metadata", "resourceVersion"}), absl::MaxSplits('.', 1));
     uint64_t revision = 0;
-    if (version.size() != 2 || !absl::SimpleAtoi(version[1], &revision)) return "no resourceVersion";
+    if (version.size() != 2 || !absl::SimpleAtoi(version[1], &revision)) return Wrong("no resourceVersion");
+    bool older = false;
+    {
+      const MutexLock lock(&mu_);
+      const bool again = version[0] != epoch_ && std::count(epochs_.begin(), epochs_.end(), version[0]) > 0;
+      older = again || (version[0] == epoch_ && revision < revision_);
+      if (version[0] != epoch_) epochs_.push_back(version[0]);
+      epoch_ = version[0];
+      revision_ = revision;
+      longest_without_ = std::max(longest_without_, answer.answered - last_data_);
+      last_data_ = answer.answered;
+    }
+    if (older) Wrong(absl::StrCat("an older picture after a newer one: ", JsonText(answer.body)));
+  }
+  // Empty if the list is a state that was true.
+  std::string ProblemOf(const Answer& answer) const {
     const JsonArray& items = Find(answer.body, {"items"})->get_array();
     int first = 0;
     for (size_t i = 0; i < items.size(); ++i) {
@@ -264,13 +278,7 @@ class Asker {
     if (end < least.last && !items.empty()) return absl::StrFormat("ends before %d, and %d was there", end, least.last);
     if (end > most.last) return absl::StrFormat("ends before %d, and only %d were there", end, most.last);
     if (items.empty() && least.last > most.first + 2) return "nobody waits";
-    const MutexLock lock(&mu_);
-    const bool back = version[0] == epoch_ && revision < revision_;
-    const bool again = version[0] != epoch_ && std::count(epochs_.begin(), epochs_.end(), version[0]) > 0;
-    if (version[0] != epoch_) epochs_.push_back(version[0]);
-    epoch_ = version[0];
-    revision_ = revision;
-    return back || again ? "an older picture after a newer one" : "";
+    return "";
   }
   void Wrong(const std::string& what) {
     const MutexLock lock(&mu_);
@@ -282,7 +290,7 @@ class Asker {
   const TestCluster* const cluster_;
   const Row* const row_;
   const std::unique_ptr<HttpClient> http_;
-  std::atomic<bool> stopped_ = false;
+  StopSignal stop_;
   std::atomic<int> answers_ = 0, refusals_ = 0, by_kubectl_ = 0;
   mutable Mutex mu_;
   std::string epoch_ ABSL_GUARDED_BY(mu_);
@@ -291,7 +299,7 @@ class Asker {
   std::vector<std::string> wrong_ ABSL_GUARDED_BY(mu_);
   absl::Time last_data_ ABSL_GUARDED_BY(mu_) = Now();
   absl::Duration longest_without_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_;
+  std::thread questions_, commands_;
 };
 
 // The chart, with both schedulers in its pods and a visibility beside the API server.
