@@ -58,7 +58,7 @@ class Throughput {
 
  private:
   std::string MakeNamespace(const std::string& what) {
-    const std::string name = absl::StrCat(prefix_, "-", what);
+    std::string name = absl::StrCat(prefix_, "-", what);
     cluster_.Create(e2e::kNamespaces, "", {{"metadata", {{"name", name}}}});
     if (HasPods()) {
       const bool ready = e2e::Await(kPatience, [&] {

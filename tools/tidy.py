@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.M)
+FINDING = re.compile(r"^(/[^:]+):\d+:\d+: (?:error|warning): .*\[([^\]]+)\]$", re.M)
 REMEMBERED = 20000   # stamps kept at most; beyond it the oldest go
 
 
@@ -64,7 +65,14 @@ def tidy(root, entry):
     out = done.stdout.decode(errors="replace")
     if done.returncode and not out.strip():
         out = done.stderr.decode(errors="replace")
-    return done.returncode == 0, out
+    return done.returncode == 0 or all_in_libraries(root, out), out
+
+
+def all_in_libraries(root, out):
+    """Whether the analyser only lost its way in headers of the system's libraries, where nothing can be said about it."""
+    findings = FINDING.findall(out)
+    return bool(findings) and all(
+        not path.startswith(root) and checks.startswith("clang-analyzer-") for path, checks in findings)
 
 
 def forget_oldest(memory):

@@ -98,52 +98,52 @@ class HttpKubeApi : public KubeApi {
 
   absl::StatusOr<ListPage> List(const ListRequest& request) override {
     KQ_ASSIGN_OR_RETURN(std::string target, ListTarget(request));
-    KQ_ASSIGN_OR_RETURN(const HttpResponse answer, Call(CallKind::kRead, NewRequest("GET", std::move(target))));
+    KQ_ASSIGN_OR_RETURN(const HttpResponse answer, Call(CallKind::kRead, NewRequest("GET", target)));
     return ParseListPage(answer.body);
   }
 
   absl::StatusOr<std::unique_ptr<WatchStream>> Watch(const WatchRequest& request) override {
     KQ_ASSIGN_OR_RETURN(std::string target, WatchTarget(request, options_.watch_timeout));
     const absl::Time deadline = clock_->TimeNow() + options_.watch_timeout + kWatchGrace;
-    KQ_ASSIGN_OR_RETURN(std::unique_ptr<HttpStream> stream, OpenStream(NewRequest("GET", std::move(target))));
+    KQ_ASSIGN_OR_RETURN(std::unique_ptr<HttpStream> stream, OpenStream(NewRequest("GET", target)));
     return NewHttpWatch(std::move(stream), {options_.response_limit_bytes, deadline}, clock_);
   }
 
   absl::StatusOr<Json> Get(const KubeResource& resource, const ObjectKey& key) override {
     KQ_ASSIGN_OR_RETURN(std::string target, ObjectTarget(resource, key, Subresource::kNone));
-    return CallForObject(CallKind::kRead, NewRequest("GET", std::move(target)));
+    return CallForObject(CallKind::kRead, NewRequest("GET", target));
   }
 
   absl::StatusOr<Json> Create(const KubeResource& resource, absl::string_view ns, const Json& object) override {
     KQ_ASSIGN_OR_RETURN(std::string target, CollectionTarget(resource, ns));
-    HttpRequest request = NewRequest("POST", std::move(target));
+    HttpRequest request = NewRequest("POST", target);
     SetBody(&request, "application/json", JsonText(object));
-    return CallForObject(CallKind::kCreate, std::move(request));
+    return CallForObject(CallKind::kCreate, request);
   }
 
   absl::StatusOr<Json> Update(const KubeResource& resource, Subresource subresource, const Json& object) override {
     KQ_ASSIGN_OR_RETURN(std::string target, ObjectTarget(resource, KeyOf(object), subresource));
-    HttpRequest request = NewRequest("PUT", std::move(target));
+    HttpRequest request = NewRequest("PUT", target);
     SetBody(&request, "application/json", JsonText(object));
-    return CallForObject(CallKind::kWrite, std::move(request));
+    return CallForObject(CallKind::kWrite, request);
   }
 
   absl::StatusOr<Json> Patch(const PatchRequest& patch) override {
     KQ_ASSIGN_OR_RETURN(std::string target, ObjectTarget(patch.resource, patch.key, patch.subresource));
-    HttpRequest request = NewRequest("PATCH", std::move(target));
+    HttpRequest request = NewRequest("PATCH", target);
     SetBody(&request, ContentType(patch.type), JsonText(patch.patch));
-    return CallForObject(CallKind::kWrite, std::move(request));
+    return CallForObject(CallKind::kWrite, request);
   }
 
   absl::Status Delete(const DeleteRequest& request) override {
     KQ_ASSIGN_OR_RETURN(std::string target, ObjectTarget(request.resource, request.key, Subresource::kNone));
-    HttpRequest call = NewRequest("DELETE", std::move(target));
+    HttpRequest call = NewRequest("DELETE", target);
     SetBody(&call, "application/json", DeleteOptions(request));
-    return Call(CallKind::kWrite, std::move(call)).status();
+    return Call(CallKind::kWrite, call).status();
   }
 
  private:
-  HttpRequest NewRequest(absl::string_view method, std::string target) const {
+  HttpRequest NewRequest(absl::string_view method, const std::string& target) const {
     HttpRequest request;
     request.method = std::string(method);
     request.target = server_.path + target;
@@ -178,7 +178,7 @@ class HttpKubeApi : public KubeApi {
   static int CodeOf(const std::unique_ptr<HttpStream>& stream) { return stream->code(); }
 
   // The answer, if it is a success; else what it means.
-  absl::StatusOr<HttpResponse> Call(CallKind kind, HttpRequest request) {
+  absl::StatusOr<HttpResponse> Call(CallKind kind, const HttpRequest& request) {
     KQ_RETURN_IF_ERROR(rate_.Wait(options_.timeout));
     absl::StatusOr<HttpResponse> answer = SendWithToken(
         request, [this](const HttpRequest& signed_request) { return client_->Call(signed_request, options_.timeout); });
@@ -186,8 +186,8 @@ class HttpKubeApi : public KubeApi {
     return answer;
   }
 
-  absl::StatusOr<Json> CallForObject(CallKind kind, HttpRequest request) {
-    KQ_ASSIGN_OR_RETURN(const HttpResponse answer, Call(kind, std::move(request)));
+  absl::StatusOr<Json> CallForObject(CallKind kind, const HttpRequest& request) {
+    KQ_ASSIGN_OR_RETURN(const HttpResponse answer, Call(kind, request));
     absl::StatusOr<Json> object = ParseJsonInOnePiece(answer.body);
     if (object.ok()) return object;
     const ObjectKey key = KeyInText(answer.body);
@@ -199,7 +199,7 @@ class HttpKubeApi : public KubeApi {
     return absl::InvalidArgumentError(what);
   }
 
-  absl::StatusOr<std::unique_ptr<HttpStream>> OpenStream(HttpRequest request) {
+  absl::StatusOr<std::unique_ptr<HttpStream>> OpenStream(const HttpRequest& request) {
     KQ_RETURN_IF_ERROR(rate_.Wait(options_.timeout));
     KQ_ASSIGN_OR_RETURN(std::unique_ptr<HttpStream> stream,
                         SendWithToken(request, [this](const HttpRequest& signed_request) {

@@ -23,7 +23,7 @@ const ObjectKey kKey = {"default", "example-lease"};
 
 // One process: its own connection to the server, which can be made to fail.
 struct Replica {
-  Replica(FakeKubeApi* server, const Clock* clock, const std::string& name, LeaseOptions options = {}) {
+  Replica(FakeKubeApi* server, const Clock* clock, const std::string& name, LeaseOptions options) {
     api = server->Connect([this](const FakeCall& call) {
       if (call.verb != Verb::kGet) ++writes;
       return faults ? faults(call) : FakeFault{fault};
@@ -50,7 +50,7 @@ struct Replica {
 struct World {
   World() { server.AddResource(kLeases, {.kind = "Lease"}); }
 
-  Replica& Add(const std::string& name, LeaseOptions options = {}) {
+  Replica& Add(const std::string& name, const LeaseOptions& options = {}) {
     replicas.push_back(std::make_unique<Replica>(&server, &clock, name, options));
     return *replicas.back();
   }

@@ -63,7 +63,7 @@ struct World {
     ReflectorOptions options;
     options.resource = kThings;
     options.ns = "ns";
-    options.label_selector = labels;
+    options.label_selector = std::move(labels);
     options.page_size = page_size;
     options.backoff = {absl::Seconds(1), absl::Seconds(8), 0};
     options.seed = 1;

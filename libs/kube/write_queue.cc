@@ -37,8 +37,8 @@ ObjectId IdOf(const PatchRequest& patch) { return {patch.resource.group, patch.r
 }  // namespace
 
 struct WriteQueue::State {
-  State(WriteQueueOptions o, KubeApi* a, const Clock* c)
-      : options(std::move(o)),
+  State(const WriteQueueOptions& o, KubeApi* a, const Clock* c)
+      : options(o),
         api(a),
         clock(c),
         time(c),
@@ -100,7 +100,7 @@ struct WriteQueue::State {
   void Send(const ObjectId& id, Job job);
   void Read(const ObjectId& id, Job job);
   void TryAgain(const ObjectId& id, Job job, const absl::Status& why);
-  void Answer(const ObjectId& id, Job job, absl::StatusOr<Json> result);
+  void Answer(const ObjectId& id, const Job& job, absl::StatusOr<Json> result);
   void AnswerUnwritten() ABSL_LOCKS_EXCLUDED(mu);
 
   uint64_t EffectiveVersion(const ObjectId& id, const Write& write);
@@ -280,7 +280,7 @@ uint64_t WriteQueue::State::EffectiveVersion(const ObjectId& id, const Write& wr
 
 void WriteQueue::State::Remember(const ObjectId& id, const Write& write, uint64_t rested_on,
                                  const absl::StatusOr<Json>& result) {
-  const absl::Status status = result.status();
+  const absl::Status& status = result.status();
   // Refused: the object is as it was.
   if (!status.ok() && !absl::IsAborted(status) && !absl::IsNotFound(status) && !OutcomeUnknown(status)) return;
   MutexLock lock(&mu);
@@ -311,7 +311,7 @@ void WriteQueue::State::Send(const ObjectId& id, Job job) {
     job.may_land_on = version;
     return TryAgain(id, std::move(job), result.status());
   }
-  Answer(id, std::move(job), std::move(result));
+  Answer(id, job, std::move(result));
 }
 
 void WriteQueue::State::Read(const ObjectId& id, Job job) {
@@ -328,7 +328,7 @@ void WriteQueue::State::Read(const ObjectId& id, Job job) {
     job.unknown = false;
     return TryAgain(id, std::move(job), absl::UnavailableError("not written yet"));
   }
-  Answer(id, std::move(job), std::move(found));
+  Answer(id, job, std::move(found));
 }
 
 // The same step again: at once for the first read, else after the backoff or
@@ -366,12 +366,12 @@ void WriteQueue::State::TryAgain(const ObjectId& id, Job job, const absl::Status
       return;
     }
   }
-  Answer(id, std::move(job),
-         job.sent() ? absl::UnknownError("shut down before the outcome was known")
-                    : absl::CancelledError("shut down before it was written"));
+  absl::Status outcome = job.sent() ? absl::UnknownError("shut down before the outcome was known")
+                                    : absl::CancelledError("shut down before it was written");
+  Answer(id, job, std::move(outcome));
 }
 
-void WriteQueue::State::Answer(const ObjectId& id, Job job, absl::StatusOr<Json> result) {
+void WriteQueue::State::Answer(const ObjectId& id, const Job& job, absl::StatusOr<Json> result) {
   const absl::Status status = result.status();
   // Before the next write of this object begins: its answers come in order.
   if (job.write.done) job.write.done(std::move(result));
@@ -398,7 +398,7 @@ void WriteQueue::State::AnswerUnwritten() {
 }
 
 WriteQueue::WriteQueue(WriteQueueOptions options, KubeApi* api, const Clock* clock)
-    : state_(std::make_unique<State>(std::move(options), api, clock)) {}
+    : state_(std::make_unique<State>(options, api, clock)) {}
 
 WriteQueue::~WriteQueue() { Drain(absl::InfinitePast()); }
 

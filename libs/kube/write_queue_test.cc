@@ -583,7 +583,7 @@ TEST_CASE("under threads and faults every write is answered exactly once, one pe
         write.patch = {kUnits, KeyOf(unit), Subresource::kStatus, PatchType::kMerge, {{"status", {{"n", i}}}}};
         write.uid = UidOf(unit);
         write.based_on = VersionOf(unit);
-        write.done = [&answered, n = s * kWrites + i](absl::StatusOr<Json>) { ++answered[n]; };
+        write.done = [&answered, n = s * kWrites + i](const absl::StatusOr<Json>&) { ++answered[n]; };
         queue.Submit(write);
       }
     });

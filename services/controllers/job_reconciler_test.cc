@@ -499,14 +499,11 @@ TEST_CASE("units that the original left behind") {
   for (const std::string name : {"admitted", "running"}) {
     REQUIRE(
         world.api()
-            .Create(
-                world.units, "ns",
-                FromText("{'apiVersion':'scheduling.x-k8s.io/v1alpha1','kind':'QueueUnit','metadata':{'name':'" + name +
-                         "','namespace':'ns','ownerReferences':[{'apiVersion':'batch/v1','kind':'Job',"
-                         "'name':'" +
-                         name + "','uid':'" + UidOf(world.Job(name)) +
-                         "'}]},"
-                         "'spec':{'resource':{'cpu':'4'}}}"))
+            .Create(world.units, "ns",
+                    FromText(absl::StrCat(
+                        "{'apiVersion':'scheduling.x-k8s.io/v1alpha1','kind':'QueueUnit','metadata':{'name':'", name,
+                        "','namespace':'ns','ownerReferences':[{'apiVersion':'batch/v1','kind':'Job','name':'", name,
+                        "','uid':'", UidOf(world.Job(name)), "'}]},'spec':{'resource':{'cpu':'4'}}}")))
             .ok());
     world.PatchUnitStatus(name, "{'status':{'phase':'Dequeued'}}");
   }

@@ -111,7 +111,7 @@ JobReconciler::Done JobReconciler::Adopt(const JobView& view) {
   change.message = "Job runs without an admission";
   change.admissions = ReportFor(unit, view.pods).admissions;
   change.last_allocate = clock_->TimeNow();
-  const Done done = WriteStatus(view, std::move(change));
+  Done done = WriteStatus(view, std::move(change));
   if (done.status.ok() && done.made) {
     pacer_.Settled(view.job_key);
     Tell(view, EventType::kWarning, "RunsWithoutAdmission",
@@ -128,7 +128,7 @@ JobReconciler::Done JobReconciler::WriteReport(const JobView& view, Phase phase)
     change.message = std::string(PhaseName(phase));
   }
   if (view.report.admissions != view.unit.admissions) change.admissions = view.report.admissions;
-  const Done done = WriteStatus(view, std::move(change));
+  Done done = WriteStatus(view, std::move(change));
   if (done.status.ok() && done.made) pacer_.Settled(view.job_key);
   return done;
 }

@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   if (const std::optional<int> code = kq::debug_api::ParseConfig(argc, argv, &config)) return *code;
   config.log.Apply();
   for (const std::string& warning : config.warnings) KQ_LOG(Warning, warning);
-  return kq::RunUntilStopped("koord-queue-debug-api", [&](std::function<void()>) {
+  return kq::RunUntilStopped("koord-queue-debug-api", [&](const std::function<void()>&) {
     return kq::debug_api::Server::Start(std::move(config), {});
   });
 }

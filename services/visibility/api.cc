@@ -53,7 +53,7 @@ RouteHandle Document(std::vector<Form> forms, Make make) {
   };
 }
 
-RouteHandle Document(Json document) {
+RouteHandle Document(const Json& document) {
   // /openapi is asked for with media types of its own; the answer is JSON all the same.
   return
       [response = JsonAnswer(document)](const HttpRequest&, const HttpPeer&, const PathCaptures&) { return response; };

@@ -8,7 +8,7 @@
 namespace kq::visibility {
 namespace {
 
-std::string WholeBody(HttpResponse response) {
+std::string WholeBody(const HttpResponse& response) {
   std::string body = response.body;
   while (response.more) {
     const std::optional<std::string> piece = response.more();
@@ -18,8 +18,8 @@ std::string WholeBody(HttpResponse response) {
   return body;
 }
 
-Json Parsed(HttpResponse response) {
-  const absl::StatusOr<Json> json = ParseJson(WholeBody(std::move(response)));
+Json Parsed(const HttpResponse& response) {
+  const absl::StatusOr<Json> json = ParseJson(WholeBody(response));
   REQUIRE(json.ok());
   return *json;
 }
@@ -64,10 +64,10 @@ TEST_CASE("an empty list is a list") {
 TEST_CASE("a long answer comes in pieces that make one document, a short one in one") {
   HttpResponse small = SummaryAnswer(*UnitsOfQueue(TeamPicture(500), "team-a", {}));
   CHECK_FALSE(small.more);
-  CHECK(Find(Parsed(std::move(small)), {"items"})->get_array().size() == 500);
+  CHECK(Find(Parsed(small), {"items"})->get_array().size() == 500);
   HttpResponse large = SummaryAnswer(*UnitsOfQueue(TeamPicture(1201), "team-a", {}));
   REQUIRE(large.more);
-  const Json whole = Parsed(std::move(large));
+  const Json whole = Parsed(large);
   const JsonArray& items = Find(whole, {"items"})->get_array();
   REQUIRE(items.size() == 1201);
   for (size_t i = 0; i < items.size(); ++i) {
@@ -79,7 +79,7 @@ TEST_CASE("the units of a long answer stay, whatever becomes of the picture") {
   std::shared_ptr<const Picture> picture = TeamPicture(1000);
   HttpResponse response = SummaryAnswer(*UnitsOfQueue(picture, "team-a", {}));
   picture.reset();
-  CHECK(Find(Parsed(std::move(response)), {"items"})->get_array().size() == 1000);
+  CHECK(Find(Parsed(response), {"items"})->get_array().size() == 1000);
 }
 
 TEST_CASE("a table has a cell for each column") {

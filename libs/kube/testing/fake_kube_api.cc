@@ -75,7 +75,7 @@ std::optional<WatchEvent> Translate(const WatchRequest& request, const Selector&
 }  // namespace
 
 struct FakeKubeApi::State {
-  explicit State(FakeKubeApiOptions o) : options(std::move(o)), store(options.limits) {}
+  explicit State(const FakeKubeApiOptions& o) : options(o), store(options.limits) {}
 
   const FakeKubeApiOptions options;
   Mutex mu;
@@ -118,7 +118,7 @@ class FakeKubeApi::Stream : public WatchStream {
         if (!event.ok() || event->has_value()) return event;
       }
       const auto left = deadline - std::chrono::steady_clock::now();
-      if (!state_->options.streams_wait || left <= left.zero()) return std::optional<WatchEvent>();
+      if (!state_->options.streams_wait || left <= decltype(left)::zero()) return std::optional<WatchEvent>();
       state_->changed.WaitFor(&state_->mu, absl::FromChrono(left));
     }
   }
@@ -294,7 +294,7 @@ class FakeKubeApi::Client : public KubeApi {
 };
 
 FakeKubeApi::FakeKubeApi(FakeKubeApiOptions options)
-    : state_(std::make_unique<State>(std::move(options))), client_(std::make_unique<Client>(state_.get())) {}
+    : state_(std::make_unique<State>(options)), client_(std::make_unique<Client>(state_.get())) {}
 FakeKubeApi::~FakeKubeApi() = default;
 
 void FakeKubeApi::AddResource(const KubeResource& resource, FakeResource options) {

@@ -79,7 +79,7 @@ std::string RefusalPrefix(const RefusalDetail& why) {
 
 std::string RefusalSentence(const RefusalDetail& why) {
   const auto amount = [&](int64_t value) { return QuantityText(why.resource, value); };
-  const std::string prefix = RefusalPrefix(why);
+  std::string prefix = RefusalPrefix(why);
   switch (why.refusal) {
     case Refusal::kOverMax:
       return absl::StrCat(prefix, " ", amount(why.requested), ", used ", amount(why.used), " of ", amount(why.limit),

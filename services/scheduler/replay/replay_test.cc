@@ -82,7 +82,10 @@ struct Recorded {
     }
     log->Drain();
   }
-  void Post(Event event) { REQUIRE(mailbox.Post(std::move(event))); }
+  void Post(Event event) {
+    const bool taken = mailbox.Post(std::move(event));
+    REQUIRE(taken);
+  }
   void Turn() {
     clock.Advance(absl::Milliseconds(7));
     loop->RunTurn(absl::ZeroDuration());
@@ -93,7 +96,7 @@ struct Recorded {
     REQUIRE(files->size() == 1);
     return files->front();
   }
-  void Edit(const std::string& file, const std::function<std::string(std::string)>& edit) {
+  void Edit(const std::string& file, const std::function<std::string(const std::string&)>& edit) {
     std::ifstream in(file);
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
     std::ofstream(file) << edit(text);
@@ -133,7 +136,7 @@ TEST_CASE("the first decision that differs is told, with its place") {
   Recorded recorded;
   recorded.Live();
   const std::string file = recorded.Files().front();
-  recorded.Edit(file, [](std::string text) {
+  recorded.Edit(file, [](const std::string& text) {
     return absl::StrReplaceAll(text, {{R"("quota":"team-a","resource":"cpu","requested":1000)",
                                        R"("quota":"team-a","resource":"cpu","requested":1001)"}});
   });
@@ -148,10 +151,10 @@ TEST_CASE("a decision that is missing or too many is told") {
   Recorded recorded;
   recorded.Live();
   const std::string file = recorded.Files().front();
-  recorded.Edit(file, [](std::string text) {
+  recorded.Edit(file, [](const std::string& text) {
     const size_t last = text.rfind("\"decisions\":[]");
     REQUIRE(last != std::string::npos);
-    return text.replace(last, 14, "\"decisions\":[{\"type\":\"Dequeue\"}]");
+    return std::string(text).replace(last, 14, "\"decisions\":[{\"type\":\"Dequeue\"}]");
   });
   Replay replay;
   const absl::Status status = ReplayRun({file}, &replay);
@@ -173,7 +176,7 @@ TEST_CASE("a gap, a missing file and a torn line end the comparison, not as a di
   }
   {
     Replay replay;
-    recorded.Edit(files[1], [](std::string text) { return text.substr(0, text.size() - 5); });
+    recorded.Edit(files[1], [](const std::string& text) { return text.substr(0, text.size() - 5); });
     CHECK(absl::IsDataLoss(ReplayRun({files[0], files[1], files[2]}, &replay)));
     Replay last;
     CHECK(ReplayRun({files[0], files[1]}, &last).ok());

@@ -72,7 +72,7 @@ class LogFile {
       const ssize_t n = ::write(fd_, text.data() + done, text.size() - done);
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
-        const absl::Status error = DiskError("write", path_);
+        absl::Status error = DiskError("write", path_);
         // Else the next file goes on; readers take the torn line for a gap.
         if (::ftruncate(fd_, bytes_) != 0) Close();
         return error;

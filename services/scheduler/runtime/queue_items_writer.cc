@@ -136,7 +136,7 @@ absl::Status QueueItemsWriter::Write(const QueueSnapshot& queue, Shown* shown) {
   if (wanted == *shown->status) return absl::OkStatus();
   const Json patch = JsonObject{{"metadata", {{"uid", queue.queue.uid}}}, {"status", wanted}};
   shown->status.reset();  // read again if the outcome is not known
-  const absl::Status status =
+  absl::Status status =
       parts_.api->Patch({Queues(), queue.queue.key, Subresource::kStatus, PatchType::kMerge, patch}).status();
   if (!status.ok()) return status;
   shown->status = std::move(wanted);

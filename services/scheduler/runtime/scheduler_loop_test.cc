@@ -48,7 +48,10 @@ struct World {
   explicit World(SchedulerLoopOptions options = {})
       : loop(std::move(options), {&core, &mailbox, &publisher, &notes, &clock, &notes, {&notes}}) {}
 
-  void Post(Event event) { REQUIRE(mailbox.Post(std::move(event))); }
+  void Post(Event event) {
+    const bool taken = mailbox.Post(std::move(event));
+    REQUIRE(taken);
+  }
   void ListAll() {
     Post(QuotaUpserted{QuotaValue("team-a", 1, 4000)});
     Post(QueueUpserted{QueueValue("team-a", 2)});

@@ -113,7 +113,7 @@ void StatusWriter::Admit(const Dequeue& dequeue) {
   write.patch = StatusPatch(dequeue.unit, PatchFor(dequeue, Conditions(*parts_)));
   write.uid = dequeue.uid;
   write.based_on = dequeue.version;
-  write.done = [parts = parts_, dequeue](absl::StatusOr<Json> answer) { Answered(*parts, dequeue, answer); };
+  write.done = [parts = parts_, dequeue](const absl::StatusOr<Json>& answer) { Answered(*parts, dequeue, answer); };
   parts_->writes->Submit(std::move(write));
 }
 

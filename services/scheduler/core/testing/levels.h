@@ -16,7 +16,8 @@ class Levels : public QuotaPath {
     std::string name;
     Resources min, max, used, kept_for_others;
   };
-  explicit Levels(std::vector<Level> levels, Verdict trouble = {}) : levels_(std::move(levels)), trouble_(trouble) {}
+  explicit Levels(std::vector<Level> levels, Verdict trouble = {})
+      : levels_(std::move(levels)), trouble_(std::move(trouble)) {}
 
   const Verdict& trouble() const override { return trouble_; }
   int levels() const override { return static_cast<int>(levels_.size()); }
