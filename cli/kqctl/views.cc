@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/kqctl/amounts.h"
 #include "libs/common/time_format.h"
+#include "libs/scheduler_client/proto_time.h"
 
 namespace kq::kqctl {
 namespace {
@@ -14,10 +15,6 @@ namespace {
 namespace v1 = queueing::v1;
 
 constexpr Table::Align kRight = Table::Align::kRight;
-
-absl::Time TimeOf(const google::protobuf::Timestamp& timestamp) {
-  return absl::FromUnixSeconds(timestamp.seconds()) + absl::Nanoseconds(timestamp.nanos());
-}
 
 std::string AgeSince(bool known, const google::protobuf::Timestamp& since, absl::Time now) {
   return known ? AgeText(now - TimeOf(since)) : "-";

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "libs/common/time_format.h"
+#include "libs/scheduler_client/proto_time.h"
 
 namespace kq::debug_api {
 namespace {
@@ -42,7 +43,7 @@ JsonObject QuantitiesJson(const google::protobuf::RepeatedPtrField<v1::Quantity>
 
 Json TimeJson(bool is_set, const google::protobuf::Timestamp& time) {
   if (!is_set) return nullptr;
-  return Json(TimeText(absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos())));
+  return Json(TimeText(TimeOf(time)));
 }
 
 std::string ReasonText(const v1::UnitSnapshot& unit) {

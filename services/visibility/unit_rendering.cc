@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "libs/common/time_format.h"
+#include "libs/scheduler_client/proto_time.h"
 #include "services/visibility/status_body.h"
 
 namespace kq::visibility {
@@ -22,10 +23,6 @@ JsonObject QuantitiesOf(const Quantities& quantities) {
   JsonObject object;
   for (const v1::Quantity& quantity : quantities) object[quantity.resource()] = quantity.quantity();
   return object;
-}
-
-absl::Time TimeOf(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
 JsonObject Metadata(const v1::UnitSnapshot& unit) {
