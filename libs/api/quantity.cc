@@ -81,6 +81,10 @@ uint64_t Magnitude(int64_t value) {
   return value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
 }
 
+absl::Status ExponentTooLarge(absl::string_view whole) {
+  return absl::OutOfRangeError(absl::StrCat(Quoted(whole), " is no sensible quantity: its exponent is too large"));
+}
+
 }  // namespace
 
 Quantity Quantity::Decimal(int64_t value, int exponent) {
@@ -131,6 +135,8 @@ absl::StatusOr<Quantity> Quantity::Parse(absl::string_view text) {
   }
   quantity.Normalize();
   quantity.RoundToNano();
+  // With the zeros before it: what is printed must be readable.
+  if (quantity.exponent_ > std::numeric_limits<int32_t>::max()) return ExponentTooLarge(whole);
   return quantity;
 }
 
@@ -153,7 +159,7 @@ absl::StatusOr<Quantity::Suffix> Quantity::ParseSuffix(absl::string_view text, a
   }
   int32_t power;
   if (!absl::SimpleAtoi(exponent, &power)) {
-    return absl::OutOfRangeError(absl::StrCat(Quoted(whole), " is no sensible quantity: its exponent is too large"));
+    return ExponentTooLarge(whole);
   }
   return Suffix{Format::kExponent, power};
 }

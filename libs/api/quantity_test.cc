@@ -154,6 +154,7 @@ TEST_CASE("what is no quantity is refused with the reason", "[quantity]") {
       {"1\x01", "\"1\\x01\" is not a quantity: unknown suffix \"\\x01\""},
       {"inf", "\"inf\" is not a quantity: unknown suffix \"inf\""},
       {"1e99999999999", "\"1e99999999999\" is no sensible quantity: its exponent is too large"},
+      {"100e2147483646", "\"100e2147483646\" is no sensible quantity: its exponent is too large"},
       {"1e2147483648", "\"1e2147483648\" is no sensible quantity: its exponent is too large"},
   }));
   CHECK(Problem(c.text) == c.problem);
