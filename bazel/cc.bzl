@@ -22,6 +22,10 @@ def kq_cc_test(name, size = "small", deps = [], copts = [], features = [], **kwa
         **kwargs
     )
 
+def kq_cluster_test(name, size = "large", **kwargs):
+    """A Catch2 test on a real cluster, given by tools/test.sh or of its own. One at a time, without a sandboxed network."""
+    kq_cc_test(name = name, size = size, tags = ["cluster", "external", "requires-network"], **kwargs)
+
 def kq_cc_benchmark(name, deps = [], copts = [], **kwargs):
     """A Google Benchmark program: bazel run -c opt //pkg:name. Tests build it and do not run it."""
     native.cc_binary(

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "e2e/chart/helm.h"
+#include "e2e/support/helm.h"
 #include "e2e/support/own_cluster.h"
 #include "e2e/support/test_cluster.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "e2e/chart/helm.h"
+#include "e2e/support/helm.h"
 #include "e2e/support/test_cluster.h"
 #include "libs/common/json.h"
 #include "libs/common/version.h"

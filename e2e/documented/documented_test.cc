@@ -3,7 +3,6 @@
 // the end of `kubectl port-forward`, and its log file for `kubectl logs`, with the same pipes behind them.
 #include <catch2/catch.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -31,24 +30,17 @@ Json BigJob(const std::string& name, const std::string& run_for) {
   return job;
 }
 
-ServiceOptions Options(const OwnCluster& cluster, std::vector<std::string> flags, bool with_lease) {
-  ServiceOptions options;
-  options.kubeconfig = cluster.kubeconfig();
-  options.lease_namespace = "default";
-  options.flags = std::move(flags);
-  options.with_lease = with_lease;
-  return options;
-}
-
 // All processes with the documented lease, and the guide's story up to where the second job waits.
 class Guide {
  public:
   Guide()
       : cluster_(own_.kubeconfig()),
-        scheduler_(Options(own_, {"--lease-name=example-lease", "--queue-items-refresh-interval=1s", "--v=4"}, true)),
-        controllers_(Options(own_, {}, true)),
-        visibility_(Options(own_, {}, false), scheduler_.grpc_address()),
-        debug_api_(Options(own_, {}, false), scheduler_.grpc_address()) {
+        scheduler_({.kubeconfig = own_.kubeconfig(),
+                    .lease_namespace = "default",
+                    .flags = {"--lease-name=example-lease", "--queue-items-refresh-interval=1s", "--v=4"}}),
+        controllers_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "default"}),
+        visibility_({.kubeconfig = own_.kubeconfig()}, scheduler_.grpc_address()),
+        debug_api_({.kubeconfig = own_.kubeconfig()}, scheduler_.grpc_address()) {
     RegisterVisibility(&cluster_, visibility_.port());
     scheduler_.Start();
     controllers_.Start();

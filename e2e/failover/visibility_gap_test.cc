@@ -327,8 +327,7 @@ class World {
     }
     visibility_ = std::make_unique<Visibility>(
         ServiceOptions{.kubeconfig = own_.kubeconfig(),
-                       .flags = {"--max-picture-age=1500ms", absl::StrCat("--bind-address=127.0.0.1:", port_)},
-                       .with_lease = false},
+                       .flags = {"--max-picture-age=1500ms", absl::StrCat("--bind-address=127.0.0.1:", port_)}},
         absl::StrJoin(addresses, ","));
     visibility_->Start();
   }

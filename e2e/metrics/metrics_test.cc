@@ -46,10 +46,6 @@ rules:
 - {name: lost, verbs: [patch], resource: queueunits.*, every: 10, fault: lose-answer}
 )";
 
-ServiceOptions Following(const std::string& kubeconfig, std::vector<std::string> flags) {
-  return {.kubeconfig = kubeconfig, .flags = std::move(flags), .with_lease = false};
-}
-
 // All processes, their Prometheus, and what they work on.
 class World {
  public:
@@ -107,9 +103,10 @@ class World {
   Scheduler follower{{.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns, .log = "follower.log"}};
   const std::string schedulers = absl::StrCat(leader.grpc_address(), ",", follower.grpc_address());
   Controllers controllers{{.kubeconfig = proxy.kubeconfig(), .lease_namespace = ns}};
-  Visibility visibility{Following(cluster.kubeconfig(), {"--apiservice=", absl::StrCat("--service-namespace=", ns)}),
-                        schedulers};
-  DebugApi debug_api{Following(cluster.kubeconfig(), {}), schedulers};
+  Visibility visibility{
+      {.kubeconfig = cluster.kubeconfig(), .flags = {"--apiservice=", absl::StrCat("--service-namespace=", ns)}},
+      schedulers};
+  DebugApi debug_api{{.kubeconfig = cluster.kubeconfig()}, schedulers};
   PrometheusServer prometheus{{{"127.0.0.1:10259", {leader.metrics_port(), follower.metrics_port()}},
                                {"127.0.0.1:8080", {controllers.metrics_port()}},
                                {"127.0.0.1:8083", {visibility.metrics_port()}},

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "e2e/support/helm.h"
 #include "libs/common/json.h"
 #include "libs/kube/kube_api.h"
 
@@ -26,12 +27,7 @@ bool IsReady(const Json& pod) {
 }  // namespace
 
 ChartRelease::ChartRelease(const std::string& kubeconfig, const std::string& values) {
-  // A test has no home, where helm would keep its caches.
-  const std::string folder = kubeconfig + "-helm";
-  // A copy of the chart without links: that is how a test's data lies here, and helm does not follow them.
-  Run(absl::StrCat("mkdir -p ", folder, " && cp -rL deploy/chart/koord-queue ", folder, " && HOME=", folder,
-                   " helm --kubeconfig=", kubeconfig, " install koord-queue ", folder, "/koord-queue -n ", kNamespace,
-                   " --create-namespace --set '", values, "'"));
+  Helm(kubeconfig).Install(absl::StrCat("--create-namespace --set '", values, "'"));
 }
 
 std::vector<std::pair<std::string, std::string>> ChartRelease::ReadyPods(TestCluster* cluster,

@@ -39,6 +39,13 @@ void SetDeadline(grpc::ClientContext* context) {
   context->set_deadline(absl::ToChronoTime(Clock::Real().TimeNow() + kCallTimeout));
 }
 
+// The flags of a process that holds a lease.
+std::vector<std::string> WithLease(const ServiceOptions& options, std::vector<std::string> flags) {
+  flags.push_back(absl::StrCat("--lease-namespace=", options.lease_namespace));
+  flags.insert(flags.end(), options.lease_times.begin(), options.lease_times.end());
+  return flags;
+}
+
 }  // namespace
 
 Service::Service(const ServiceOptions& options, const std::string& program, std::vector<std::string> flags) {
@@ -48,10 +55,6 @@ Service::Service(const ServiceOptions& options, const std::string& program, std:
   }
   command_.push_back(DataFile(program));
   command_.push_back(absl::StrCat("--kubeconfig=", options.kubeconfig));
-  if (options.with_lease) {
-    command_.push_back(absl::StrCat("--lease-namespace=", options.lease_namespace));
-    command_.insert(command_.end(), options.lease_times.begin(), options.lease_times.end());
-  }
   command_.insert(command_.end(), flags.begin(), flags.end());
   command_.insert(command_.end(), options.flags.begin(), options.flags.end());
   const std::string name = program.substr(program.rfind('/') + 1);
@@ -121,9 +124,9 @@ Scheduler::Scheduler(const ServiceOptions& options) : Scheduler(options, FreePor
 
 Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port)
     : Service(options, "services/scheduler/koord-queue",
-              {"--lease-name=koord-queue", absl::StrCat("--grpc-bind-address=", Loopback(grpc_port)),
-               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
-               absl::StrCat("--check-invariants=", options.check_invariants ? "true" : "false")}),
+              WithLease(options, {"--lease-name=koord-queue", absl::StrCat("--grpc-bind-address=", Loopback(grpc_port)),
+                                  absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
+                                  absl::StrCat("--check-invariants=", options.check_invariants ? "true" : "false")})),
       grpc_port_(grpc_port) {
   health_port_ = metrics_port;
 }
@@ -191,9 +194,9 @@ Controllers::Controllers(const ServiceOptions& options) : Controllers(options, F
 
 Controllers::Controllers(const ServiceOptions& options, int health_port, int metrics_port)
     : Service(options, "services/controllers/koord-queue-controllers",
-              {"--leader-elect", "--lease-name=koord-queue-controllers",
-               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
-               absl::StrCat("--health-probe-bind-address=", Loopback(health_port))}) {
+              WithLease(options, {"--leader-elect", "--lease-name=koord-queue-controllers",
+                                  absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
+                                  absl::StrCat("--health-probe-bind-address=", Loopback(health_port))})) {
   health_port_ = health_port;
   metrics_port_ = metrics_port;
 }

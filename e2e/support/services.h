@@ -23,7 +23,6 @@ struct ServiceOptions {
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on
   std::string log = "";                       // in the folder of the logs; empty: the program's name
   bool check_invariants = true;               // of the scheduler, after every turn
-  bool with_lease = true;
   // Times of the lease; short, so that a test need not wait for them.
   std::vector<std::string> lease_times = {"--lease-duration=2s", "--renew-deadline=1500ms", "--retry-period=250ms"};
 };
@@ -86,8 +85,7 @@ class Scheduler : public Service {
   const int grpc_port_;
 };
 
-// koord-queue-visibility, which follows one scheduler. It has no lease: those options
-// are left out.
+// koord-queue-visibility, which follows one scheduler. The options of the lease are not its.
 class Visibility : public Service {
  public:
   Visibility(const ServiceOptions& options, const std::string& scheduler);
@@ -110,7 +108,7 @@ class Controllers : public Service {
   Controllers(const ServiceOptions& options, int health_port, int metrics_port);
 };
 
-// koord-queue-debug-api, which follows one scheduler. No lease, as above.
+// koord-queue-debug-api, which follows one scheduler. Nor are they its.
 class DebugApi : public Service {
  public:
   DebugApi(const ServiceOptions& options, const std::string& scheduler);

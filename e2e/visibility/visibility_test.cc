@@ -20,20 +20,15 @@ namespace {
 constexpr absl::Duration kPatience = absl::Minutes(2);
 const std::string kApi = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
 
-ServiceOptions Without(ServiceOptions options) {
-  options.with_lease = false;
-  return options;
-}
-
 // A cluster with the processes, and the objects that lead the API server to them.
 class World {
  public:
   World()
       : cluster_(own_.kubeconfig()),
         scheduler_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "koord-queue"}),
-        visibility_(Without({.kubeconfig = own_.kubeconfig(),
-                             .flags = {"--max-picture-age=3s", "--remember-reviews=1s", "-v=4"}}),
-                    scheduler_.grpc_address()) {
+        visibility_(
+            {.kubeconfig = own_.kubeconfig(), .flags = {"--max-picture-age=3s", "--remember-reviews=1s", "-v=4"}},
+            scheduler_.grpc_address()) {
     RegisterVisibility(&cluster_, visibility_.port());
     cluster_.Create(kQuotas, kQuotaNamespace,
                     QuotaWith("team-a", "", {{"max", {{"cpu", "4"}, {"memory", "8Gi"}}}, {"min", {{"cpu", "4"}}}}));
@@ -211,7 +206,7 @@ TEST_CASE("without a scheduler the data is refused as too old, and nothing else 
 
 TEST_CASE("a second replica shows the certificate of the same authority", "[visibility]") {
   World world;
-  Visibility second(Without({.kubeconfig = world.cluster().kubeconfig(), .log = "second.log"}),
+  Visibility second({.kubeconfig = world.cluster().kubeconfig(), .log = "second.log"},
                     world.scheduler().grpc_address());
   const std::string bundle =
       world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io -o jsonpath='{.spec.caBundle}'");

@@ -146,19 +146,11 @@ absl::Status QueueItemsWriter::Write(const QueueSnapshot& queue, Shown* shown) {
 }
 
 void QueueItemsWriter::Run() {
-  while (true) {
-    const absl::Duration wait = Step();
-    MutexLock lock(&mu_);
-    if (!stopped_) changed_.WaitFor(&mu_, wait);
-    if (stopped_) return;
+  while (stop_.WaitFor(Step())) {
   }
 }
 
-void QueueItemsWriter::Stop() {
-  MutexLock lock(&mu_);
-  stopped_ = true;
-  changed_.SignalAll();
-}
+void QueueItemsWriter::Stop() { stop_.Stop(); }
 
 QueueItemsWriter::Totals QueueItemsWriter::Now() const {
   MutexLock lock(&mu_);

@@ -13,6 +13,7 @@
 #include "libs/common/clock.h"
 #include "libs/common/json.h"
 #include "libs/common/mutex.h"
+#include "libs/common/stop_signal.h"
 #include "libs/kube/events.h"
 #include "libs/kube/kube_api.h"
 #include "services/scheduler/core/snapshot.h"
@@ -87,9 +88,8 @@ class QueueItemsWriter {
   const QueueItemsParts parts_;
   std::map<std::string, Shown> shown_;  // by name; of the stepping thread
 
+  StopSignal stop_;
   mutable Mutex mu_;
-  CondVar changed_;
-  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   Totals totals_ ABSL_GUARDED_BY(mu_);
 };
 

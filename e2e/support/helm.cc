@@ -1,4 +1,4 @@
-#include "e2e/chart/helm.h"
+#include "e2e/support/helm.h"
 
 #include <cstdlib>
 #include <filesystem>

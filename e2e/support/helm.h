@@ -1,5 +1,5 @@
-#ifndef E2E_CHART_HELM_H_
-#define E2E_CHART_HELM_H_
+#ifndef E2E_SUPPORT_HELM_H_
+#define E2E_SUPPORT_HELM_H_
 
 #include <string>
 
@@ -43,4 +43,4 @@ class Helm {
 
 }  // namespace kq::e2e
 
-#endif  // E2E_CHART_HELM_H_
+#endif  // E2E_SUPPORT_HELM_H_
