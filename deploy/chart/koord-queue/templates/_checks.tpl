@@ -1,4 +1,5 @@
-{{/* What the processes would refuse at their start fails the render instead, all of it at once. */}}
+{{/* Mistakes that can be seen without the programs fail the render, all of them at once. What only they know (times of a
+lease, names of plug-ins, extraArgs) they refuse at their start. */}}
 {{- define "koord-queue.check" -}}
 {{- $bad := list }}
 {{- $gates := .Values.featureGates }}
