@@ -16,6 +16,14 @@
 namespace kq::e2e {
 namespace {
 
+// Whether the process is gone, or waits for its parent to look at it: its ports are free only then. (/proc/PID/exe goes
+// earlier, while sockets may still be open.)
+bool HasEnded(int pid) {
+  const std::string stat = FileText(absl::StrCat("/proc/", pid, "/stat"));
+  const size_t name_end = stat.rfind(") ");
+  return name_end == std::string::npos || stat[name_end + 2] == 'Z' || stat[name_end + 2] == 'X';
+}
+
 // cluster/build writes a lock into the folder of the programs, which a test may not,
 // and wants to know a home, which a test has not.
 std::string WithOwnPrograms(const std::string& folder) {
@@ -71,7 +79,7 @@ void OwnCluster::KillApiServer() const {
   if (!absl::SimpleAtoi(text, &pid) || pid <= 0) throw std::runtime_error(file + ": no pid");
   if (kill(pid, SIGKILL) != 0) throw std::runtime_error(file + ": no such process");
   // It is not a child of ours, so that it cannot be waited for otherwise.
-  if (!Await(absl::Seconds(10), [&] { return !std::filesystem::exists(absl::StrCat("/proc/", pid, "/exe")); })) {
+  if (!Await(absl::Seconds(10), [&] { return HasEnded(pid); })) {
     throw std::runtime_error("the API server survives kill -9");
   }
 }
