@@ -1,6 +1,5 @@
 #include "cli/kqctl/quota_tree.h"
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -131,6 +130,7 @@ class Tree {
     }
     if (resources.empty()) out_ += Row(name, "-", "admits nothing", {"-", "-", "-"});
     if (!quota.trouble().empty()) AddTrouble(Printable(quota.trouble()), below);
+    if (!quota.warning().empty()) AddTrouble(absl::StrCat("warning: ", Printable(quota.warning())), below);
     const bool deeper = DisplayWidth(rest) / 3 < kMaxDepth;
     for (size_t i = 0; i < children.size(); ++i) {
       if (shown_.count(children[i]) > 0) continue;
@@ -140,15 +140,11 @@ class Tree {
     }
   }
 
-  // Of several quotas with one name only the one in force, which has books, is a parent.
+  // Of several quotas with one name only the one in force is a parent.
   std::vector<const v1::QuotaSnapshot*> ChildrenOf(const v1::QuotaSnapshot& quota) const {
     const auto children = children_.find(quota.name());
     if (children == children_.end()) return {};
-    const auto& same = by_name_.at(quota.name());
-    const auto in_force =
-        std::find_if(same.begin(), same.end(), [](const auto* other) { return other->children_size() > 0; });
-    return (in_force == same.end() ? same.front() : *in_force) == &quota ? children->second
-                                                                         : std::vector<const v1::QuotaSnapshot*>();
+    return quota.shadowed_by().empty() ? children->second : std::vector<const v1::QuotaSnapshot*>();
   }
 
   const TreeGlyphs glyphs_;

@@ -71,12 +71,21 @@ TEST_CASE("every quota of a cycle is shown once", "[quota_tree]") {
 
 TEST_CASE("quotas of one name are told apart by their namespace", "[quota_tree]") {
   v1::Snapshot snapshot;
-  Add("a", "", &snapshot)->set_trouble("not in force");
+  v1::QuotaSnapshot* shadowed = Add("a", "", &snapshot);
+  shadowed->set_trouble("not in force");
+  shadowed->set_shadowed_by("other/a");
   v1::QuotaSnapshot* in_force = Add("a", "", &snapshot);
   in_force->set_namespace_("other");
   in_force->add_children("child");
   Add("child", "a", &snapshot);
   CHECK(Names(snapshot) == std::vector<std::string>{"ns/a", "   ! not in force", "other/a", "`- child"});
+}
+
+TEST_CASE("a warning is told apart from what keeps a quota from admitting", "[quota_tree]") {
+  v1::Snapshot snapshot;
+  Add("a", "", &snapshot)->set_warning("min of cpu is above its max");
+  REQUIRE(Lines(snapshot).size() == 3);
+  CHECK(Lines(snapshot)[2] == "   ! warning: min of cpu is above its max");
 }
 
 TEST_CASE("what is wrong with a quota is told in full", "[quota_tree]") {

@@ -161,7 +161,8 @@ Table QueuesTable(const v1::Snapshot& snapshot) {
   // A queue in order admits nothing when its quota, which has its name, is not.
   std::map<std::string, std::string> quota_trouble;
   for (const v1::QuotaSnapshot& quota : snapshot.quotas()) {
-    if (!quota.trouble().empty()) quota_trouble.emplace(quota.name(), quota.trouble());
+    const bool in_force = quota.shadowed_by().empty();
+    if (in_force && !quota.trouble().empty()) quota_trouble.emplace(quota.name(), quota.trouble());
   }
   for (const v1::QueueSnapshot* queue : queues) {
     const auto of_quota = quota_trouble.find(queue->name());

@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "libs/api/queue_unit.h"
 
 namespace kq::debug_api {
@@ -109,13 +108,10 @@ Resources HeldBelow(const std::string& quota, const std::multimap<std::string, s
   return sum;
 }
 
-// A quota that an older one of the same name keeps out of force: it has no books.
-bool IsShadowed(const v1::QuotaSnapshot& quota) { return absl::StartsWith(quota.trouble(), "not in force: "); }
-
 void CompareQuotas(const Picture& picture, const ServerObjects& server, const Held& held, Comparison* out) {
   std::multimap<std::string, std::string> children;
   for (const auto& [key, quota] : picture.quotas) {
-    if (!IsShadowed(*quota)) children.emplace(quota->parent(), quota->name());
+    if (quota->shadowed_by().empty()) children.emplace(quota->parent(), quota->name());
   }
   for (const auto& [name, books] : picture.quotas) {
     Findings findings("ElasticQuota", name, &out->differences);
@@ -129,7 +125,7 @@ void CompareQuotas(const Picture& picture, const ServerObjects& server, const He
       findings.Text("Parent", books->parent(), quota.parent);
       findings.Text("Lends", books->lends() ? "true" : "false", quota.lends ? "true" : "false");
     }
-    if (IsShadowed(*books)) continue;
+    if (!books->shadowed_by().empty()) continue;  // it has no books
     const auto own = held.find(books->name());
     findings.Amounts("SelfUsed", ResourcesOf(books->self_used()), own == held.end() ? Resources() : own->second);
     std::set<std::string> seen;

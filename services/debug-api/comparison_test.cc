@@ -181,7 +181,7 @@ TEST_CASE("an admission that is being written is counted and no difference", "[d
 
 TEST_CASE("a quota out of force has no books to compare", "[debug-api]") {
   World world;
-  world.parent.set_trouble("not in force: a/parent has the same name and is older");
+  world.parent.set_shadowed_by("a/parent");
   world.parent.clear_used();
   CHECK(world.Found() == Found{});
 }

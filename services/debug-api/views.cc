@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/debug-api/view_json.h"
 
@@ -14,13 +13,12 @@ namespace {
 
 namespace v1 = queueing::v1;
 
-// A quota that an older one of the same name keeps out of force.
-bool IsShadowed(const v1::QuotaSnapshot& quota) { return absl::StartsWith(quota.trouble(), "not in force: "); }
-
 // By the names under which they are shown.
 std::map<std::string, const v1::QuotaSnapshot*> QuotasByName(const Picture& picture) {
   std::map<std::string, const v1::QuotaSnapshot*> quotas;
-  for (const auto& [key, quota] : picture.quotas) quotas.emplace(IsShadowed(*quota) ? key : quota->name(), quota.get());
+  for (const auto& [key, quota] : picture.quotas) {
+    quotas.emplace(quota->shadowed_by().empty() ? quota->name() : key, quota.get());
+  }
   return quotas;
 }
 

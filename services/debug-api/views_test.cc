@@ -126,7 +126,7 @@ TEST_CASE("the books of a quota have the documented keys, in their order, indent
 TEST_CASE("quotas are shown by bare name; one out of force by its full name, with the trouble", "[debug-api]") {
   Picture picture;
   AddQuota(&picture, R"(namespace: "a" name: "q" used { resource: "cpu" amount: 1000 })");
-  AddQuota(&picture, R"(namespace: "b" name: "q" trouble: "not in force: a/q has the same name and is older")");
+  AddQuota(&picture, R"(namespace: "b" name: "q" shadowed_by: "a/q")");
   AddQuota(&picture, R"(namespace: "c" name: "another" trouble: "its parent is missing")");
   const Json view = ElasticQuotaView(picture);
   std::vector<std::string> names;

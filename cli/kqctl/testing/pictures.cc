@@ -123,6 +123,10 @@ v1::Snapshot Picture() {
   b->set_lends(false);
   Fill({{"cpu", 4000}, {"nvidia.com/gpu", 8}}, b->mutable_min_amounts());
   Fill({{"cpu", 8000}, {"nvidia.com/gpu", 8}}, b->mutable_max_amounts());
+  v1::QuotaSnapshot* shadowed = AddQuota("team-b", "", &snapshot);
+  shadowed->set_namespace_("dev");
+  shadowed->set_shadowed_by("kube-system/team-b");
+  shadowed->set_trouble("not in force: kube-system/team-b has the same name and is older");
   return snapshot;
 }
 

@@ -121,8 +121,10 @@ struct CoreState {
   void DeleteOrphans(absl::Time now, std::vector<Decision>* decisions);
   // What is wrong with quotas, as events on them: once, and again when it is another or has come again.
   void TellTroubles(std::vector<Decision>* decisions);
-  // Why a quota with an older one of its name does not count.
-  std::string ShadowedText(const Quota& quota) const;
+  // Why a quota with an older one of its name, `in_force`, does not count.
+  static std::string ShadowedText(const ObjectKey& in_force);
+  // What should be mended although the quota admits; empty if nothing is.
+  static std::string WarningAbout(const Quota& quota);
   bool MayWriteQueue(const std::string& name, absl::Time now);
   QueueRecord* RecordOf(const std::string& name);
   void SortQueues();

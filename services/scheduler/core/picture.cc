@@ -99,7 +99,8 @@ std::shared_ptr<const QuotaSnapshot> CoreState::QuotaPicture(const Quota& quota,
   auto picture = std::make_shared<QuotaSnapshot>();
   picture->quota = quota;
   if (shadowed) {
-    picture->trouble = ShadowedText(quota);
+    picture->shadowed_by = ledger.Find(quota.key.name)->key;
+    picture->trouble = ShadowedText(*picture->shadowed_by);
     return picture;
   }
   QuotaLedger::Books books = *ledger.BooksOf(quota.key.name);
@@ -112,6 +113,7 @@ std::shared_ptr<const QuotaSnapshot> CoreState::QuotaPicture(const Quota& quota,
   picture->children_guaranteed_used.SubtractOrZero(picture->self_guaranteed_used);
   picture->children = std::move(books.children);
   if (!books.trouble.ok()) picture->trouble = RefusalSentence(books.trouble.refusal);
+  picture->warning = WarningAbout(quota);
   const auto charged = holders.find(quota.key.name);
   if (charged == holders.end()) return picture;
   picture->charged.reserve(charged->second.size());

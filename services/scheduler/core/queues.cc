@@ -52,8 +52,13 @@ std::string MinAboveMax(const Quota& quota) {
 
 }  // namespace
 
-std::string CoreState::ShadowedText(const Quota& quota) const {
-  return absl::StrCat("not in force: ", ledger.Find(quota.key.name)->key.ToString(), " has the same name and is older");
+std::string CoreState::ShadowedText(const ObjectKey& in_force) {
+  return absl::StrCat("not in force: ", in_force.ToString(), " has the same name and is older");
+}
+
+std::string CoreState::WarningAbout(const Quota& quota) {
+  const std::string above = MinAboveMax(quota);
+  return above.empty() ? "" : absl::StrCat(above, ": no more than max is given");
 }
 
 void CoreState::SortQueues() {
@@ -187,13 +192,15 @@ void CoreState::TellTroubles(std::vector<Decision>* decisions) {
     }
     troubles[quota.uid] = std::move(message);
   };
-  for (const Quota* quota : ledger.Shadowed()) tell(*quota, "QuotaNameConflict", ShadowedText(*quota));
+  for (const Quota* quota : ledger.Shadowed()) {
+    tell(*quota, "QuotaNameConflict", ShadowedText(ledger.Find(quota->key.name)->key));
+  }
   for (const Quota* quota : ledger.Active()) {
     const Verdict& trouble = ledger.PathOf(quota->key.name).trouble();
     if (!trouble.ok()) {
       tell(*quota, RefusalName(trouble.refusal.refusal), RefusalSentence(trouble.refusal));
-    } else if (const std::string above = MinAboveMax(*quota); !above.empty()) {
-      tell(*quota, "MinAboveMax", absl::StrCat(above, ": no more than max is given"));
+    } else if (std::string warning = WarningAbout(*quota); !warning.empty()) {
+      tell(*quota, "MinAboveMax", std::move(warning));
     }
   }
   told_troubles = std::move(troubles);

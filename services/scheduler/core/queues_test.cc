@@ -205,6 +205,8 @@ TEST_CASE("a second quota of one name is told and counts for nothing", "[core]")
   const auto snapshot = world.core().TakeSnapshot(world.now());
   REQUIRE(snapshot->quotas.size() == 2);
   CHECK(snapshot->quotas[0]->trouble.empty());
+  CHECK(snapshot->quotas[0]->shadowed_by == std::nullopt);
+  CHECK(snapshot->quotas[1]->shadowed_by == ObjectKey{"one", "team-a"});
   CHECK_THAT(snapshot->quotas[1]->trouble, Catch::Contains("one/team-a has the same name and is older"));
 }
 
@@ -223,9 +225,14 @@ TEST_CASE("what is wrong with a quota is an event on it, once until it is mended
   world.Add(MakeQueue("team-c"));
   CHECK(world.Cycle().empty());
 
+  const auto upside_down = [&world] { return *world.core().TakeSnapshot(world.now())->quotas.back(); };
+  CHECK_THAT(upside_down().warning, Catch::StartsWith("min of cpu, ") && Catch::Contains("is above its max"));
+  CHECK(upside_down().trouble.empty());
+
   world.Add(MakeQuota("team-a").Max(4).Version(2));
   world.Add(MakeQuota("upside-down").Min(4).Max(4).Version(2));
   CHECK(world.Cycle().empty());
+  CHECK(upside_down().warning.empty());
   world.Add(MakeQuota("team-a").Invalid("spec.min: expected an object").Version(3));
   CHECK(world.Cycle() == Told{"notify team-a QuotaInvalid"});
 }

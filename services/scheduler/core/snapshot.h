@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,15 +57,17 @@ struct QueueSnapshot {
 
 struct QuotaSnapshot {
   Quota quota;
-  Resources used;                      // by units of it and of its descendants
-  Resources self_used;                 // by its own units
-  Resources children_used;             // used - self_used
-  Resources guaranteed_used;           // the part of used within min
-  Resources self_guaranteed_used;      // the part of self_used within min
-  Resources children_guaranteed_used;  // the rest of guaranteed_used
-  std::vector<std::string> children;   // bare names, in order
-  std::vector<UnitSnapshot> charged;   // its own units that hold quota, by key
-  std::string trouble;                 // why it admits nothing: conflict, cycle, missing parent, invalid
+  Resources used;                        // by units of it and of its descendants
+  Resources self_used;                   // by its own units
+  Resources children_used;               // used - self_used
+  Resources guaranteed_used;             // the part of used within min
+  Resources self_guaranteed_used;        // the part of self_used within min
+  Resources children_guaranteed_used;    // the rest of guaranteed_used
+  std::vector<std::string> children;     // bare names, in order
+  std::vector<UnitSnapshot> charged;     // its own units that hold quota, by key
+  std::string trouble;                   // why it admits nothing: conflict, cycle, missing parent, invalid
+  std::optional<ObjectKey> shadowed_by;  // the older quota of its name that is in force in its place
+  std::string warning;                   // what should be mended although it admits
 };
 
 struct Snapshot {

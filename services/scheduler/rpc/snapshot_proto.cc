@@ -225,6 +225,8 @@ void ToProto(const QuotaSnapshot& quota, Detail detail, v1::QuotaSnapshot* out) 
   ToProto(quota.children_guaranteed_used, out->mutable_children_guaranteed_used());
   for (const std::string& child : quota.children) out->add_children(child);
   out->set_trouble(quota.trouble);
+  if (quota.shadowed_by.has_value()) out->set_shadowed_by(quota.shadowed_by->ToString());
+  out->set_warning(quota.warning);
   if (detail == Detail::kWithoutUnits) return;
   for (const UnitSnapshot& unit : quota.charged) ToProto(unit, out->add_charged());
 }

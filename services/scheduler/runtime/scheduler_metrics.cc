@@ -24,6 +24,7 @@ constexpr char kTypeHelp[] = "total queueunits";
 constexpr char kMaxHelp[] = "What the quota may use at most, of each resource that it names; cpu in cores.";
 constexpr char kMinHelp[] = "What the quota is guaranteed, of each resource that it names; cpu in cores.";
 constexpr char kOverHelp[] = "What is charged above the quota's max, of each resource that it names; cpu in cores.";
+constexpr char kShadowedHelp[] = "ElasticQuotas that are not in force because an older one has their name.";
 constexpr char kWantedHelp[] = "What the units that wait in the queue ask for in sum, by resource; cpu in cores.";
 constexpr char kReasonHelp[] =
     "Queueunits that wait in the queue, by why they were refused when last asked; NotAsked: not yet.";
@@ -87,23 +88,22 @@ void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
 
 void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
   Sums by_quota, by_namespace, over, max, min;
-  std::map<std::string, double> trouble;
+  int64_t shadowed = 0;
   for (const auto& quota : snapshot.quotas) {
+    // Of two quotas of one name, the one in force counts.
+    if (quota->shadowed_by.has_value()) {
+      ++shadowed;
+      continue;
+    }
     const std::string& name = quota->quota.key.name;
-    trouble[name] = std::max(trouble[name], quota->trouble.empty() ? 0.0 : 1.0);
+    sink->Gauge("koord_queue_quota_trouble", "1 if the quota admits nothing, whatever room it has.", {{"quota", name}},
+                quota->trouble.empty() ? 0 : 1);
     for (const auto& [resource, amount] : quota->quota.max) {
       by_quota[{name, resource}] += 0;
       over[{name, resource}] += Shown(resource, std::max<int64_t>(0, quota->used.At(resource) - amount));
     }
-    // Of two quotas of one name, the one in force counts.
-    const auto bound = [&](Sums* sums, const Resources& amounts) {
-      for (const auto& [resource, amount] : amounts) {
-        const auto [at, inserted] = sums->try_emplace({name, resource}, Shown(resource, amount));
-        if (!inserted && quota->trouble.empty()) at->second = Shown(resource, amount);
-      }
-    };
-    bound(&max, quota->quota.max);
-    bound(&min, quota->quota.min);
+    for (const auto& [resource, amount] : quota->quota.max) max[{name, resource}] = Shown(resource, amount);
+    for (const auto& [resource, amount] : quota->quota.min) min[{name, resource}] = Shown(resource, amount);
     for (const auto& [resource, amount] : quota->used) by_quota[{name, resource}] += static_cast<double>(amount);
     for (const UnitSnapshot& unit : quota->charged) {
       ++(*places)[unit.place];
@@ -120,10 +120,7 @@ void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
   gauge("koord_queue_quota_max", kMaxHelp, "quota", max);
   gauge("koord_queue_quota_min", kMinHelp, "quota", min);
   gauge("koord_queue_quota_over_max", kOverHelp, "quota", over);
-  for (const auto& [name, bad] : trouble) {
-    sink->Gauge("koord_queue_quota_trouble", "1 if the quota admits nothing, whatever room it has.", {{"quota", name}},
-                bad);
-  }
+  sink->Gauge("koord_queue_quotas_shadowed", kShadowedHelp, {}, static_cast<double>(shadowed));
 }
 
 }  // namespace

@@ -228,14 +228,18 @@ TEST_CASE("what a quota may use is shown in cores and bytes; of two of one name 
   in_force->quota.min = {{"cpu", 500}, {"memory", 1024}};
   auto other = std::make_shared<QuotaSnapshot>();
   other->quota = QuotaValue("team-a", 3, 9000);
+  other->quota.max.Set("nvidia.com/gpu", 8);
   other->trouble = "an older quota has this name";
+  other->shadowed_by = ObjectKey{"one", "team-a"};
   for (const auto& order : {std::vector{in_force, other}, std::vector{other, in_force}}) {
     snapshot.quotas = {order[0], order[1]};
     world.Publish(snapshot);
     CHECK(world.Value(R"(koord_queue_quota_max{quota="team-a",resource="cpu"})") == "4");
     CHECK(world.Value(R"(koord_queue_quota_min{quota="team-a",resource="cpu"})") == "0.5");
     CHECK(world.Value(R"(koord_queue_quota_min{quota="team-a",resource="memory"})") == "1024");
-    CHECK(world.Value(R"(koord_queue_quota_trouble{quota="team-a"})") == "1");
+    CHECK(world.Value(R"(koord_queue_quota_trouble{quota="team-a"})") == "0");
+    CHECK(world.Value("koord_queue_quotas_shadowed") == "1");
+    CHECK(world.registry.Text().find("nvidia.com/gpu") == std::string::npos);
   }
 }
 
