@@ -19,6 +19,10 @@ constexpr std::array<absl::string_view, 11> kPhases = {"Enqueued",    "Reserved"
                                                        "Succeed",     "Failed",         "SchedReady", "SchedSucceed",
                                                        "SchedFailed", "TimeoutBackoff", "Preempted"};
 
+// Of every GET of the API machinery; answers here are the same with and without them.
+constexpr std::array<absl::string_view, 6> kWithoutEffect = {
+    "timeout", "timeoutSeconds", "pretty", "resourceVersion", "resourceVersionMatch", "allowWatchBookmarks"};
+
 absl::StatusOr<int64_t> NumberOf(absl::string_view name, absl::string_view text) {
   int64_t number = 0;
   if (!absl::SimpleAtoi(text, &number)) {
@@ -27,6 +31,16 @@ absl::StatusOr<int64_t> NumberOf(absl::string_view name, absl::string_view text)
   }
   if (number < 0) return absl::InvalidArgumentError(absl::StrCat(name, ": must not be negative"));
   return number;
+}
+
+absl::Status CheckOther(absl::string_view name, absl::string_view value) {
+  if (name == "watch") {
+    if (value == "false" || value == "0") return absl::OkStatus();
+    return absl::InvalidArgumentError("watch: these lists can't be watched; ask again instead");
+  }
+  if (std::find(kWithoutEffect.begin(), kWithoutEffect.end(), name) != kWithoutEffect.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("parameter \"", name.substr(0, kShownBytes),
+                                                 "\" is not known here; there are phase, queue, offset and limit"));
 }
 
 }  // namespace
@@ -42,6 +56,8 @@ absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target) {
       query.queue = value;
     } else if (name == "phase") {
       query.phase = value;
+    } else {
+      KQ_RETURN_IF_ERROR(CheckOther(name, value));
     }
   }
   if (!query.phase.empty() && std::find(kPhases.begin(), kPhases.end(), query.phase) == kPhases.end()) {

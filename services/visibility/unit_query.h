@@ -18,8 +18,10 @@ struct UnitQuery {
 };
 
 // From a request's target. kInvalidArgument names the parameter: a number that is
-// none or is negative, a phase that does not exist. Parameters with other names are
-// ignored, as the API machinery does; given twice, the last one counts.
+// none or is negative, a phase that does not exist, a name that is not known here, a
+// watch. What clients of the API machinery add to any request and changes no answer
+// here (timeout, pretty, resourceVersion and the like) is left aside; given twice, the
+// last one counts.
 absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target);
 
 }  // namespace kq::visibility

@@ -28,7 +28,9 @@ void Demand(bool condition) {
 
 void CheckRefusal(const absl::Status& status) {
   bool named = false;
-  for (const char* name : {"limit: ", "offset: ", "phase: "}) named = named || absl::StartsWith(status.message(), name);
+  for (const char* name : {"limit: ", "offset: ", "phase: ", "watch: ", "parameter \""}) {
+    named = named || absl::StartsWith(status.message(), name);
+  }
   Demand(named && status.message().size() < 512);
   const auto body = kq::ParseJson(kq::visibility::StatusAnswer(400, "BadRequest", status.message()).body);
   Demand(body.ok() && absl::StartsWith(kq::StringAt(*body, {"message"}), status.message().substr(0, 6)));

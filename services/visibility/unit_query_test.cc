@@ -15,8 +15,10 @@ TEST_CASE("without parameters everything is wanted") {
   CHECK(query->limit == 0);
 }
 
-TEST_CASE("all four parameters, percent-encoded too; others are ignored; of two the last counts") {
-  const auto query = ParseUnitQuery("/x?phase=Enqueued&queue=team%2Da&offset=2&limit=5&limit=6&timeout=30s");
+TEST_CASE("all four parameters, percent-encoded too, beside what any client may add; of two the last counts") {
+  const auto query = ParseUnitQuery(
+      "/x?phase=Enqueued&queue=team%2Da&offset=2&limit=5&limit=6&timeout=30s&pretty=true"
+      "&resourceVersion=0&watch=false");
   REQUIRE(query.ok());
   CHECK(query->phase == "Enqueued");
   CHECK(query->queue == "team-a");
@@ -37,7 +39,12 @@ TEST_CASE("bad values name their parameter") {
                                         {"/x?offset=-2", "offset: must not be negative"},
                                         {"/x?offset=0x10", "offset"},
                                         {"/x?phase=Sleeping", "phase: \"Sleeping\" is not one of Enqueued"},
-                                        {"/x?phase=enqueued", "phase"}}));
+                                        {"/x?phase=enqueued", "phase"},
+                                        {"/x?watch=true", "watch: these lists can't be watched"},
+                                        {"/x?watch", "watch"},
+                                        {"/x?limits=2", "parameter \"limits\" is not known here"},
+                                        {"/x?labelSelector=a%3Db", "labelSelector"},
+                                        {"/x?" + std::string(100, 'a'), std::string(64, 'a') + "\" is not known"}}));
   CAPTURE(c.target);
   const auto query = ParseUnitQuery(c.target);
   REQUIRE(absl::IsInvalidArgument(query.status()));
