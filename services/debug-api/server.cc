@@ -17,6 +17,7 @@
 #include "libs/http/router.h"
 #include "libs/kube/rest_client_metrics.h"
 #include "libs/process/api_clients.h"
+#include "libs/process/certificate_metrics.h"
 #include "libs/process/serving.h"
 #include "libs/scheduler_client/client.h"
 #include "libs/scheduler_client/snapshot_follower.h"
@@ -133,6 +134,8 @@ absl::Status WiredServer::MakeSources() {
 void WiredServer::MakeMetrics() {
   registry_.AddBuildInfo("koord_queue_debug_api", kProgram);
   AddProcessMetrics(&registry_);
+  AddCertificateMetrics(&registry_, "https", config_.certificate_file);
+  AddCertificateMetrics(&registry_, "grpc-client", config_.scheduler.certificate_file);
   registry_.AddCollector([this](MetricSink& sink) {
     const Following following = pictures_->Look();
     sink.Gauge("koord_queue_debug_api_follows_leader", "1 while the leading scheduler is followed.", {},

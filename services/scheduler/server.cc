@@ -22,6 +22,7 @@
 #include "libs/kube/rest_client_metrics.h"
 #include "libs/kube/write_queue.h"
 #include "libs/process/api_clients.h"
+#include "libs/process/certificate_metrics.h"
 #include "libs/process/serving.h"
 #include "services/scheduler/core_settings.h"
 #include "services/scheduler/rpc/grpc_server.h"
@@ -273,6 +274,8 @@ void WiredServer::AddHealthChecks() {
 void WiredServer::AddCollectors() {
   registry_.AddBuildInfo("koord_queue", "koord-queue");
   AddProcessMetrics(&registry_);
+  AddCertificateMetrics(&registry_, "https", config_.tls_certificate_file);
+  AddCertificateMetrics(&registry_, "grpc", config_.grpc.certificate_file);
   const ProcessParts parts{&mailbox_,          loop_.get(),  watch_.get(),  writes_.get(), queues_.get(),
                            queue_items_.get(), fence_.get(), events_.get(), log_.get()};
   registry_.AddCollector([parts](MetricSink& sink) { CollectParts(parts, &sink); });

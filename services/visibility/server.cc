@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <mutex>
 #include <thread>
@@ -22,8 +21,8 @@
 #include "libs/http/listen_address.h"
 #include "libs/http/router.h"
 #include "libs/kube/rest_client_metrics.h"
-#include "libs/pki/certificate.h"
 #include "libs/process/api_clients.h"
+#include "libs/process/certificate_metrics.h"
 #include "libs/process/serving.h"
 #include "libs/scheduler_client/snapshot_follower.h"
 #include "services/visibility/api.h"
@@ -40,12 +39,6 @@ constexpr absl::Duration kServingGrace = absl::Seconds(5);
 constexpr absl::Duration kCertificateRetry = absl::Seconds(2);
 // Names in a subject of a client, and headers that name groups, may be long.
 constexpr size_t kHeaderLimit = 64 << 10;
-
-// When the certificate in a file ends.
-absl::StatusOr<absl::Time> EndOfFile(const std::string& certificate_file) {
-  std::ifstream in(certificate_file, std::ios::binary);
-  return CertificateEnd(std::string(std::istreambuf_iterator<char>(in), {}));
-}
 
 // The folder for keys, removed at the end if it is ours.
 class StateFolder {
@@ -216,15 +209,12 @@ void WiredServer::MakeApi() {
 void WiredServer::AddCollectors() {
   registry_.AddBuildInfo("koord_queue_visibility", "koord-queue-visibility");
   AddProcessMetrics(&registry_);
+  AddCertificateMetrics(&registry_, "https", CertificateFile());
+  AddCertificateMetrics(&registry_, "grpc-client", config_.scheduler.certificate_file);
   registry_.AddCollector([this](MetricSink& sink) {
     const Following following = pictures_->Look();
     sink.Gauge("koord_queue_visibility_connected", "1 while a leading scheduler is followed.", {},
                following.connection.ok() ? 1 : 0);
-    if (const absl::StatusOr<absl::Time> end = EndOfFile(CertificateFile()); end.ok()) {
-      sink.Gauge("koord_queue_visibility_certificate_expiry_timestamp_seconds",
-                 "When the certificate that is shown to clients ends, in seconds since unix epoch.", {},
-                 absl::ToDoubleSeconds(*end - absl::UnixEpoch()));
-    }
     if (following.picture == nullptr) return;
     sink.Gauge("koord_queue_visibility_snapshot_age_seconds",
                "Time since the leader last said that this is how things are.", {},

@@ -168,7 +168,7 @@ TEST_CASE("metrics tell of the requests, the picture and the end of the certific
   for (const char* part : {"koord_queue_visibility_requests_total{code=\"200\",what=\"queues/queueunits\"} 1",
                            "koord_queue_visibility_connected 1", "koord_queue_visibility_snapshot_age_seconds",
                            "koord_queue_visibility_build_info",
-                           "# TYPE koord_queue_visibility_certificate_expiry_timestamp_seconds gauge"}) {
+                           "koord_queue_certificate_expiry_timestamp_seconds{use=\"https\"} "}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }
