@@ -165,10 +165,10 @@ TEST_CASE("metrics tell of the requests, the picture and the end of the certific
   HttpRequest request;
   request.target = "/metrics";
   const std::string text = (*client)->Call(request, absl::Seconds(20))->body;
-  for (const char* part : {"koord_queue_visibility_requests_total{code=\"200\",what=\"queues/queueunits\"} 1",
-                           "koord_queue_visibility_connected 1", "koord_queue_visibility_snapshot_age_seconds",
-                           "koord_queue_visibility_build_info",
-                           "koord_queue_certificate_expiry_timestamp_seconds{use=\"https\"} "}) {
+  for (const char* part :
+       {"koord_queue_visibility_requests_total{code=\"200\",what=\"queues/queueunits\"} 1",
+        "koord_queue_visibility_connected 1", "koord_queue_visibility_snapshot_age_seconds",
+        "koord_queue_visibility_build_info", "koord_queue_certificate_expiry_timestamp_seconds{use=\"https\"} "}) {
     CAPTURE(part);
     CHECK(text.find(part) != std::string::npos);
   }
