@@ -25,6 +25,7 @@
 #include "e2e/support/test_cluster.h"
 #include "libs/common/clock.h"
 #include "libs/common/json.h"
+#include "libs/http/testing/certificates.h"
 
 namespace kq::e2e {
 namespace {
@@ -45,6 +46,26 @@ rules:
 - {name: conflict, verbs: [patch], resource: "(jobs|queueunits).*", every: 5, fault: answer, code: 409}
 - {name: lost, verbs: [patch], resource: queueunits.*, every: 10, fault: lose-answer}
 )";
+
+// As the chart's Secret has them.
+class GrpcCertificates {
+ public:
+  GrpcCertificates() {
+    const testing::TestAuthority authority("grpc");
+    folder_.Write("ca.crt", authority.certificate_pem());
+    Write("server", testing::LocalhostCertificate(authority));
+    Write("client", authority.IssueClient({.common_name = "client", .names = {}, .organizations = {}}));
+  }
+  std::string path() const { return folder_.Path("."); }
+
+ private:
+  void Write(const std::string& name, const testing::TestCertificate& certificate) const {
+    folder_.Write(name + ".crt", certificate.certificate_pem);
+    folder_.Write(name + ".key", certificate.key_pem);
+  }
+
+  const testing::TestFolder folder_;
+};
 
 // All processes, their Prometheus, and what they work on.
 class World {
@@ -96,17 +117,21 @@ class World {
   const std::string team = ns + "-team", still = ns + "-still";
   Proxy proxy{&cluster, ns, kFaults};
   const std::string decision_log = (std::filesystem::temp_directory_path() / (ns + "-decisions")).string();
+  const GrpcCertificates grpc_tls;
   Scheduler leader{{.kubeconfig = proxy.kubeconfig(),
                     .lease_namespace = ns,
                     .flags = {absl::StrCat("--decision-log-dir=", decision_log)},
-                    .log = "leader.log"}};
-  Scheduler follower{{.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns, .log = "follower.log"}};
+                    .log = "leader.log",
+                    .grpc_tls = grpc_tls.path()}};
+  Scheduler follower{
+      {.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns, .log = "follower.log", .grpc_tls = grpc_tls.path()}};
   const std::string schedulers = absl::StrCat(leader.grpc_address(), ",", follower.grpc_address());
   Controllers controllers{{.kubeconfig = proxy.kubeconfig(), .lease_namespace = ns}};
-  Visibility visibility{
-      {.kubeconfig = cluster.kubeconfig(), .flags = {"--apiservice=", absl::StrCat("--service-namespace=", ns)}},
-      schedulers};
-  DebugApi debug_api{{.kubeconfig = cluster.kubeconfig()}, schedulers};
+  Visibility visibility{{.kubeconfig = cluster.kubeconfig(),
+                         .flags = {"--apiservice=", absl::StrCat("--service-namespace=", ns)},
+                         .grpc_tls = grpc_tls.path()},
+                        schedulers};
+  DebugApi debug_api{{.kubeconfig = cluster.kubeconfig(), .grpc_tls = grpc_tls.path()}, schedulers};
   PrometheusServer prometheus{{{"127.0.0.1:10259", {leader.metrics_port(), follower.metrics_port()}},
                                {"127.0.0.1:8080", {controllers.metrics_port()}},
                                {"127.0.0.1:8083", {visibility.metrics_port()}},

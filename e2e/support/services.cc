@@ -26,13 +26,40 @@ constexpr int kLargestAnswer = 256 << 20;
 
 std::string Loopback(int port) { return absl::StrCat("127.0.0.1:", port); }
 
-std::unique_ptr<pb::Scheduler::Stub> StubFor(int port) {
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::shared_ptr<grpc::ChannelCredentials> Credentials(const std::string& tls) {
+  if (tls.empty()) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({TextOf(tls + "/ca.crt"), TextOf(tls + "/client.key"), TextOf(tls + "/client.crt")});
+}
+
+// The flags of a server, and those of a client.
+std::vector<std::string> WithGrpcTls(const ServiceOptions& options, std::vector<std::string> flags) {
+  if (options.grpc_tls.empty()) return flags;
+  flags.push_back(absl::StrCat("--grpc-tls-cert-file=", options.grpc_tls, "/server.crt"));
+  flags.push_back(absl::StrCat("--grpc-tls-key-file=", options.grpc_tls, "/server.key"));
+  flags.push_back(absl::StrCat("--grpc-client-ca-file=", options.grpc_tls, "/ca.crt"));
+  return flags;
+}
+std::vector<std::string> WithServer(const ServiceOptions& options, const std::string& server,
+                                    std::vector<std::string> flags) {
+  flags.push_back(absl::StrCat("--server=", server));
+  if (options.grpc_tls.empty()) return flags;
+  flags.push_back(absl::StrCat("--ca-file=", options.grpc_tls, "/ca.crt"));
+  flags.push_back(absl::StrCat("--cert-file=", options.grpc_tls, "/client.crt"));
+  flags.push_back(absl::StrCat("--key-file=", options.grpc_tls, "/client.key"));
+  return flags;
+}
+
+std::unique_ptr<pb::Scheduler::Stub> StubFor(int port, const std::string& tls) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kLargestAnswer);
   // Channels to one address share a connection, and its backoff after a process has gone.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return pb::Scheduler::NewStub(
-      grpc::CreateCustomChannel(Loopback(port), grpc::InsecureChannelCredentials(), arguments));
+  return pb::Scheduler::NewStub(grpc::CreateCustomChannel(Loopback(port), Credentials(tls), arguments));
 }
 
 void SetDeadline(grpc::ClientContext* context) {
@@ -114,8 +141,9 @@ Visibility::Visibility(const ServiceOptions& options, const std::string& schedul
 
 Visibility::Visibility(const ServiceOptions& options, const std::string& scheduler, int port, int metrics_port)
     : Service(options, "services/visibility/koord-queue-visibility",
-              {absl::StrCat("--server=", scheduler), absl::StrCat("--bind-address=", Loopback(port)),
-               absl::StrCat("--metrics-bind-address=", Loopback(metrics_port))}),
+              WithServer(options, scheduler,
+                         {absl::StrCat("--bind-address=", Loopback(port)),
+                          absl::StrCat("--metrics-bind-address=", Loopback(metrics_port))})),
       port_(port) {
   health_port_ = metrics_port;
 }
@@ -123,11 +151,15 @@ Visibility::Visibility(const ServiceOptions& options, const std::string& schedul
 Scheduler::Scheduler(const ServiceOptions& options) : Scheduler(options, FreePort(), FreePort()) {}
 
 Scheduler::Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port)
-    : Service(options, "services/scheduler/koord-queue",
+    : Service(
+          options, "services/scheduler/koord-queue",
+          WithGrpcTls(
+              options,
               WithLease(options, {"--lease-name=koord-queue", absl::StrCat("--grpc-bind-address=", Loopback(grpc_port)),
                                   absl::StrCat("--metrics-bind-address=", Loopback(metrics_port)),
-                                  absl::StrCat("--check-invariants=", options.check_invariants ? "true" : "false")})),
-      grpc_port_(grpc_port) {
+                                  absl::StrCat("--check-invariants=", options.check_invariants ? "true" : "false")}))),
+      grpc_port_(grpc_port),
+      grpc_tls_(options.grpc_tls) {
   health_port_ = metrics_port;
 }
 
@@ -139,7 +171,7 @@ absl::StatusOr<pb::Snapshot> Scheduler::Snapshot(bool without_units) const {
   pb::GetSnapshotRequest request;
   request.set_without_units(without_units);
   pb::Snapshot snapshot;
-  const grpc::Status status = StubFor(grpc_port_)->GetSnapshot(&context, request, &snapshot);
+  const grpc::Status status = StubFor(grpc_port_, grpc_tls_)->GetSnapshot(&context, request, &snapshot);
   if (!status.ok()) return FromGrpcStatus(status);
   return snapshot;
 }
@@ -148,7 +180,7 @@ std::string Scheduler::LeaderInTrailer() const {
   grpc::ClientContext context;
   SetDeadline(&context);
   pb::Snapshot snapshot;
-  if (StubFor(grpc_port_)->GetSnapshot(&context, pb::GetSnapshotRequest(), &snapshot).ok()) return "";
+  if (StubFor(grpc_port_, grpc_tls_)->GetSnapshot(&context, pb::GetSnapshotRequest(), &snapshot).ok()) return "";
   const auto& trailer = context.GetServerTrailingMetadata();
   const auto leader = trailer.find("koord-queue-leader");
   return leader == trailer.end() ? "" : std::string(leader->second.data(), leader->second.size());
@@ -174,7 +206,7 @@ absl::StatusOr<pb::UnitSnapshot> Scheduler::Explain(const std::string& ns, const
   request.set_namespace_(ns);
   request.set_name(name);
   pb::Explanation explanation;
-  const grpc::Status status = StubFor(grpc_port_)->Explain(&context, request, &explanation);
+  const grpc::Status status = StubFor(grpc_port_, grpc_tls_)->Explain(&context, request, &explanation);
   if (!status.ok()) return FromGrpcStatus(status);
   return explanation.unit();
 }
@@ -206,7 +238,7 @@ DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler)
 
 DebugApi::DebugApi(const ServiceOptions& options, const std::string& scheduler, int port)
     : Service(options, "services/debug-api/koord-queue-debug-api",
-              {absl::StrCat("--server=", scheduler), absl::StrCat("--bind-address=", Loopback(port))}) {
+              WithServer(options, scheduler, {absl::StrCat("--bind-address=", Loopback(port))})) {
   health_port_ = port;
 }
 

@@ -23,6 +23,8 @@ struct ServiceOptions {
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on
   std::string log = "";                       // in the folder of the logs; empty: the program's name
   bool check_invariants = true;               // of the scheduler, after every turn
+  // gRPC by mTLS: a folder with ca.crt, server.crt, server.key, client.crt and client.key; empty: clear text.
+  std::string grpc_tls = "";
   // Times of the lease; short, so that a test need not wait for them.
   std::vector<std::string> lease_times = {"--lease-duration=2s", "--renew-deadline=1500ms", "--retry-period=250ms"};
 };
@@ -83,6 +85,7 @@ class Scheduler : public Service {
   explicit Scheduler(const ServiceOptions& options, int metrics_port, int grpc_port);
 
   const int grpc_port_;
+  const std::string grpc_tls_;
 };
 
 // koord-queue-visibility, which follows one scheduler. The options of the lease are not its.
