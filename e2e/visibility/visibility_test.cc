@@ -7,6 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "e2e/support/aggregation.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
@@ -73,6 +75,13 @@ class World {
       names.push_back(StringAt(item, {"metadata", "name"}));
     return names;
   }
+  // The names that kqctl lists.
+  std::vector<std::string> Listed(const std::string& flags) const {
+    const std::string text =
+        Run(absl::StrCat(DataFile("cli/kqctl/kqctl"), " units -o json --server=", scheduler_.grpc_address(), " ", flags,
+                         " | jq -r '.units[].name'"));
+    return absl::StrSplit(text, '\n', absl::SkipEmpty());
+  }
   // Asked without the API server in between: the code alone.
   std::string Direct(const std::string& path, const std::string& more = "") const {
     return Run(absl::StrCat("curl -sk -o /dev/null -w '%{http_code}' ", more,
@@ -119,6 +128,21 @@ void CheckPages(const World& world) {
   CHECK(Find(page, {"items"})->get_array()[0].at("position").to_number<int>() == 1);
   CHECK(world.Names("/elasticquotas/team-a/queueunits") == Names{"u2", "u3", "u4", "u5", "u1"});
   CHECK(world.Names("/elasticquotas/unknown/queueunits").empty());
+}
+
+// kqctl asks the scheduler, which makes its pages itself: they are the same.
+void CheckSameAsKqctl(World& world) {
+  Json inactive = UnitObject("z-inactive", "team-a");
+  inactive.at("spec").as_object()["active"] = false;
+  world.cluster().Create(kUnits, "default", inactive);
+  CHECK(Await(kPatience, [&] { return world.Names("/elasticquotas/team-a/queueunits").size() == 6; }));
+  for (const char* page : {"limit=0&offset=0", "limit=2&offset=0", "limit=2&offset=2", "limit=9&offset=4"}) {
+    const std::string flags = absl::StrReplaceAll(page, {{"limit", "--limit"}, {"&offset", " --offset"}});
+    CAPTURE(flags);
+    CHECK(world.Names(absl::StrCat("/queues/team-a/queueunits?", page)) == world.Listed("--queue=team-a " + flags));
+    CHECK(world.Names(absl::StrCat("/elasticquotas/team-a/queueunits?", page)) ==
+          world.Listed("--quota=team-a " + flags));
+  }
 }
 
 void CheckErrors(const World& world) {
@@ -182,6 +206,7 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   world.AddUnits();
   CheckDocumentedExample(world);
   CheckPages(world);
+  CheckSameAsKqctl(world);
   CheckErrors(world);
   CheckUsers(world);
   CheckDirectVisitors(world);

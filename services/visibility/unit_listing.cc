@@ -73,13 +73,13 @@ UnitPage UnitsOfQuota(std::shared_ptr<const Picture> picture, const std::string&
   for (const auto& [name, waiting] : picture->queues) {
     for (const UnitSnapshot& unit : waiting->waiting()) add(unit);
   }
-  const auto waiting = static_cast<std::ptrdiff_t>(units.size());
   for (const UnitSnapshot& unit : *picture->unplaced) add(unit);
+  const auto holders = static_cast<std::ptrdiff_t>(units.size());
   for (const auto& [key, books] : picture->quotas) {
     if (books->name() != quota) continue;
     for (const UnitSnapshot& unit : books->charged()) add(unit);
   }
-  std::sort(units.begin() + waiting, units.end(), [](const UnitSnapshot* a, const UnitSnapshot* b) {
+  std::sort(units.begin() + holders, units.end(), [](const UnitSnapshot* a, const UnitSnapshot* b) {
     return std::tie(a->namespace_(), a->name()) < std::tie(b->namespace_(), b->name());
   });
   return PageOf(std::move(picture), units, query);

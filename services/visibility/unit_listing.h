@@ -27,8 +27,8 @@ std::optional<UnitPage> UnitsOfQueue(std::shared_ptr<const Picture> picture, con
                                      const UnitQuery& query);
 
 // The unfinished units of a quota (its bare name): the waiting ones first, in the
-// order of their queue, then those in no queue and those that hold quota, by key.
-// Empty if there is no such quota.
+// order of their queue, then those in no queue, then those that hold quota, both by
+// key, as the scheduler lists them itself. Empty if there is no such quota.
 UnitPage UnitsOfQuota(std::shared_ptr<const Picture> picture, const std::string& quota, const UnitQuery& query);
 
 }  // namespace kq::visibility

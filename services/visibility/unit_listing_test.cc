@@ -76,7 +76,7 @@ TEST_CASE("units in no queue are their quota's too, and finished ones are nobody
       WaitingUnit("lost", "team-a", 0), WaitingUnit("other", "team-b", 0), WaitingUnit("over", "team-a", 0)};
   unplaced[2].set_place(queueing::v1::FINISHED);
   picture->unplaced = std::make_shared<const std::vector<queueing::v1::UnitSnapshot>>(unplaced);
-  CHECK(NamesOf(UnitsOfQuota(picture, "team-a", {})) == Names{"w-1", "a", "b", "lost"});
+  CHECK(NamesOf(UnitsOfQuota(picture, "team-a", {})) == Names{"w-1", "lost", "a", "b"});
 }
 
 TEST_CASE("a unit that holds a part and waits for the rest is shown once, where it waits") {
