@@ -2,9 +2,11 @@
 // kubectl -> kube-apiserver -> koord-queue-visibility -> the scheduler's pictures.
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -15,6 +17,7 @@
 #include "e2e/support/services.h"
 #include "e2e/support/test_cluster.h"
 #include "libs/common/clock.h"
+#include "libs/pki/certificate.h"
 
 namespace kq::e2e {
 namespace {
@@ -229,23 +232,67 @@ TEST_CASE("without a scheduler the data is refused as too old, and nothing else 
   CHECK(world.Names("/queues/team-a/queueunits") == Names{"u2", "u3", "u4", "u5"});
 }
 
-TEST_CASE("a second replica shows the certificate of the same authority", "[visibility]") {
+// What the API server trusts, as it lies in a file.
+std::string BundleFile(const World& world) {
+  std::string file = LogFile("ca.crt");
+  Run(absl::StrCat("echo '",
+                   world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io "
+                                           "-o jsonpath='{.spec.caBundle}'"),
+                   "' | base64 -d > ", file));
+  return file;
+}
+
+// Whether whoever trusts the certificates of the file trusts who serves at the port.
+bool Trusts(const std::string& file, int port) {
+  const std::string host = absl::StrCat("koord-queue-visibility-server.koord-queue.svc:", port);
+  return Run(absl::StrCat("curl -s -o /dev/null -w '%{http_code}' --cacert ", file, " --resolve ", host,
+                          ":127.0.0.1 https://", host, "/readyz || true")) == "200";
+}
+
+// An authority that is due to be renewed: less than a third of its five years is left.
+CertificateAndKey AuthorityNearItsEnd() {
+  const absl::Time now = Clock::Real().TimeNow();
+  absl::StatusOr<CertificateAndKey> made = MakeAuthority({.common_name = "near its end",
+                                                          .organizations = {},
+                                                          .names = {},
+                                                          .not_before = now - absl::Hours(1),
+                                                          .not_after = now + absl::Hours(24 * 365)});
+  REQUIRE(made.ok());
+  return *std::move(made);
+}
+
+TEST_CASE("replicas share an authority, and requests go on while it is renewed", "[visibility]") {
   World world;
   Visibility second({.kubeconfig = world.cluster().kubeconfig(), .log = "second.log"},
                     world.scheduler().grpc_address());
-  const std::string bundle =
-      world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io -o jsonpath='{.spec.caBundle}'");
+  std::string bundle = BundleFile(world);
+  const std::string first = FileText(bundle);
+  REQUIRE(SplitCertificates(first).size() == 1);
   second.Start();
   CHECK(Await(kPatience, [&] { return second.Ready(); }));
-  CHECK(world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io "
-                                "-o jsonpath='{.spec.caBundle}'") == bundle);
-  const std::string file = LogFile("ca.crt");
-  Run(absl::StrCat("echo '", bundle, "' | base64 -d > ", file));
-  for (const int port : {world.visibility().port(), second.port()}) {
-    CHECK(Run(absl::StrCat("curl -s -o /dev/null -w '%{http_code}' --cacert ", file, " --resolve ",
-                           "koord-queue-visibility-server.koord-queue.svc:", port, ":127.0.0.1 ",
-                           "https://koord-queue-visibility-server.koord-queue.svc:", port, "/readyz")) == "200");
-  }
+  bundle = BundleFile(world);
+  CHECK(FileText(bundle) == first);
+  CHECK(Trusts(bundle, world.visibility().port()));
+  CHECK(Trusts(bundle, second.port()));
+
+  // The newest one is near its end; the first replica shows a certificate of the one before.
+  second.Kill();
+  const CertificateAndKey old = AuthorityNearItsEnd();
+  const Json data = {{"ca.crt", absl::Base64Escape(old.certificate_pem + first)},
+                     {"ca.key", absl::Base64Escape(old.key_pem)}};
+  world.cluster().Kubectl(
+      absl::StrCat("-n koord-queue patch secret koord-queue-visibility-ca -p '", JsonText(Json{{"data", data}}), "'"));
+  second.Start();
+  CHECK(Await(kPatience, [&] {
+    bundle = BundleFile(world);
+    return SplitCertificates(FileText(bundle)).size() == 3;
+  }));
+  const std::string newest = LogFile("newest.crt");
+  std::ofstream(newest) << SplitCertificates(FileText(bundle)).front();
+  CHECK(Await(kPatience, [&] { return Trusts(newest, second.port()); }));
+  CHECK(Trusts(bundle, second.port()));
+  CHECK(Trusts(bundle, world.visibility().port()));
+  CHECK(world.Answers(kApi + "/queues/team-a/queueunits"));
 }
 
 }  // namespace
