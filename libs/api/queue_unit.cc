@@ -177,6 +177,10 @@ bool HoldsQuota(Phase phase) {
          phase == Phase::kSchedReady || phase == Phase::kSchedSucceed;
 }
 
+Resources ReservedFor(const PodSet& set, int64_t replicas) {
+  return replicas > 0 ? set.per_pod.Scaled(replicas) : Resources();
+}
+
 Resources Need(const QueueUnit& unit) {
   if (AsksForNothing(unit)) return {};
   if (unit.pod_sets.empty()) return Whole(unit);
@@ -195,7 +199,7 @@ Resources Held(const QueueUnit& unit) {
   for (const Admission& admission : unit.admissions) {
     Resources granted;
     if (const PodSet* set = FindPodSet(unit, admission.name); set != nullptr) {
-      if (admission.replicas > 0) granted = set->per_pod.Scaled(admission.replicas);
+      granted = ReservedFor(*set, admission.replicas);
     } else if (admission.replicas > 0 && StandsForWhole(unit, admission)) {
       granted = Whole(unit);
     }
@@ -207,20 +211,21 @@ Resources Held(const QueueUnit& unit) {
 std::vector<Admission> FullAdmissions(const QueueUnit& unit) {
   std::vector<Admission> full = unit.admissions;
   if (AsksForNothing(unit)) return full;
-  const auto grant = [&full](absl::string_view name, int64_t open, int64_t count) {
-    const auto at = std::find_if(full.begin(), full.end(), [name](const Admission& a) { return a.name == name; });
+  const auto grant = [&](absl::string_view name, int64_t count) {
+    const int64_t open = SaturatingSubtract(count, Admitted(unit, name));
+    auto at = std::find_if(full.begin(), full.end(), [name](const Admission& a) { return a.name == name; });
     if (at == full.end()) {
-      Admission& added = full.emplace_back();
-      added.name = std::string(name);
-      added.replicas = std::max<int64_t>(count, 0);
-    } else if (open > 0) {
-      at->replicas = SaturatingAdd(std::max<int64_t>(at->replicas, 0), open);
+      at = full.insert(full.end(), Admission());
+      at->name = std::string(name);
     }
+    if (open > 0) at->replicas = SaturatingAdd(std::max<int64_t>(at->replicas, 0), open);
+    return at;
   };
   for (const PodSet& set : unit.pod_sets) {
-    grant(set.name, SaturatingSubtract(set.count, Admitted(unit, set.name)), set.count);
+    const auto at = grant(set.name, set.count);
+    at->resources = Resources::Max(at->resources, ReservedFor(set, at->replicas));
   }
-  if (unit.pod_sets.empty()) grant(kDefaultPodSet, 1 - Admitted(unit, kDefaultPodSet), 1);
+  if (unit.pod_sets.empty()) grant(kDefaultPodSet, 1);
   return full;
 }
 

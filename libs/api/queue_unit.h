@@ -57,7 +57,7 @@ struct PodSet {
 struct Admission {
   std::string name;  // of a pod set, or kDefaultPodSet
   int64_t replicas = 0;
-  Resources resources;  // as reported for the running pods; may be empty
+  Resources resources;  // reserved for the replicas of a pod set; empty if whoever wrote it did not say
   int64_t running = 0;
   std::optional<int64_t> reclaim_replicas;  // reclaimState
 
@@ -143,8 +143,11 @@ Resources Need(const QueueUnit& unit);
 // a phase that holds quota holds spec.resource, any other nothing. A finished unit
 // holds nothing.
 Resources Held(const QueueUnit& unit);
+// What so many replicas of a pod set reserve.
+Resources ReservedFor(const PodSet& set, int64_t replicas);
 // The admissions after everything the unit still needs is granted: those it has,
-// raised to the counts, then those of the other pod sets. Need is nothing after it.
+// raised to the counts, then those of the other pod sets, with what they reserve.
+// Need is nothing after it.
 std::vector<Admission> FullAdmissions(const QueueUnit& unit);
 
 // The conditions that belong to `phase`, on top of `existing`: QuotaReserved,

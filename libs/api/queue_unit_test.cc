@@ -164,13 +164,27 @@ TEST_CASE("full admissions keep what is there and follow the pod sets", "[queue_
 
   Admission raised = running;
   raised.replicas = 1;
-  CHECK(FullAdmissions(unit) == std::vector<Admission>{raised, Admit("gone", 2), Admit("worker", 2)});
+  raised.resources = {{"cpu", 2000}, {"memory", 4 * kGi}};
+  CHECK(FullAdmissions(unit) ==
+        std::vector<Admission>{raised, Admit("gone", 2), Admit("worker", 2, {{"cpu", 2000}, {"memory", 2 * kGi}})});
 }
 
 TEST_CASE("a pod set of count 0 is admitted with 0 replicas", "[queue_unit]") {
   QueueUnit unit;
   unit.pod_sets = {{"main", 0, {{"cpu", 1}}}};
   CHECK(FullAdmissions(unit) == std::vector<Admission>{Admit("main", 0)});
+}
+
+TEST_CASE("what an admission says to be reserved is what it holds, and never less than was reported", "[queue_unit]") {
+  QueueUnit unit;
+  unit.phase = Phase::kDequeued;
+  unit.pod_sets = {{"main", 4, {{"cpu", 1000}}}};
+  unit.admissions = {Admit("main", 1, {{"cpu", 9000}})};
+  unit.admissions = FullAdmissions(unit);
+  CHECK(unit.admissions == std::vector<Admission>{Admit("main", 4, {{"cpu", 9000}})});
+  CHECK(Held(unit) == Resources{{"cpu", 9000}});
+  CHECK(ReservedFor(unit.pod_sets[0], 3) == Resources{{"cpu", 3000}});
+  CHECK(ReservedFor(unit.pod_sets[0], -1).Empty());
 }
 
 TEST_CASE("a unit without pod sets is admitted under the default name", "[queue_unit]") {

@@ -17,6 +17,7 @@ void Follow(const PodSet& set, const PodCounts& pods, Admission* admission) {
   // Above the pod set only what still has pods is kept.
   const int64_t wanted = std::max(set.count, pods.live());
   admission->replicas = std::clamp(admission->replicas, pods.bound, std::max(wanted, pods.bound));
+  admission->resources = ReservedFor(set, admission->replicas);
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ bool Differs(const PodReport& report, const QueueUnit& unit) {
 bool ChangesCharge(const PodReport& report, const QueueUnit& unit) {
   if (report.admissions.size() != unit.admissions.size()) return true;
   for (size_t i = 0; i < report.admissions.size(); ++i) {
-    if (report.admissions[i].replicas != unit.admissions[i].replicas) return true;
+    const Admission &said = report.admissions[i], &before = unit.admissions[i];
+    if (said.replicas != before.replicas || said.resources != before.resources) return true;
   }
   return false;
 }

@@ -32,6 +32,7 @@ struct PodReport {
 //   the pod set became smaller                  what is above it and has no pods is free
 //   no admission, but the phase holds quota     it is made, as of a unit of an older version
 //
+// and the reserved resources are those of the replicas.
 // All pods are taken to be of the first pod set. Pure.
 PodReport ReportFor(const QueueUnit& unit, const PodCounts& pods);
 

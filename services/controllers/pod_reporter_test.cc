@@ -20,7 +20,11 @@ Admission Named(const char* name, int64_t replicas, int64_t running) {
   admission.running = running;
   return admission;
 }
-Admission Of(int64_t replicas, int64_t running) { return Named("j", replicas, running); }
+Admission Of(int64_t replicas, int64_t running) {
+  Admission admission = Named("j", replicas, running);
+  if (replicas > 0) admission.resources = {{"cpu", 1000 * replicas}};
+  return admission;
+}
 
 const ObjectKey kJob{"ns", "j"};
 using Urgency = ReportPacer::Urgency;
@@ -75,6 +79,12 @@ TEST_CASE("what the pods say about the admissions") {
        {},
        {.running = 2, .pending = 0, .bound = 2},
        {Of(3, 2)}},
+      {"what an older version did not say is reserved is said",
+       Phase::kRunning,
+       2,
+       {Named("j", 2, 2)},
+       {.running = 2, .pending = 0, .bound = 2},
+       {Of(2, 2)}},
       {"a waiting unit gets none", Phase::kEnqueued, 3, {}, {}, {}},
       {"another's admissions stay",
        Phase::kRunning,
