@@ -384,7 +384,7 @@ TEST_CASE("values that are refused, with what is wrong", "[chart]") {
        {"\n  - pluginConfigs: expected a mapping, or its text: error unmarshaling"},
        "expected a mapping"},
       {"--set-string 'pluginConfigs=- a'", {"pluginConfigs: expected a mapping, or its text"}, "expected a mapping"},
-      {"--set-string 'pluginConfigs=kind: [a'", {"pluginConfigs: expected a mapping, or its text"}, "YAML"},
+      {"--set-string 'pluginConfigs=kind: [a'", {"pluginConfigs: expected a mapping, or its text"}, "end of sequence"},
       {"--set-string 'pluginConfigs=kind: Other'",
        {"pluginConfigs.kind: expected KoordQueueConfiguration", "pluginConfigs.apiVersion: expected scheduling"},
        "kind: expected KoordQueueConfiguration"},
