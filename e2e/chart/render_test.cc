@@ -315,6 +315,12 @@ struct Bad {
   std::string process = {};  // what a process would say instead at its start; empty: it cannot see the mistake
 };
 
+// By the checks or the schema; not by a template that stumbles.
+bool IsRefusal(const HelmAnswer& answer) {
+  return answer.code != 0 && (absl::StrContains(answer.output, "(koord-queue/templates/checks.yaml:") ||
+                              absl::StrContains(answer.output, "the specifications of the schema"));
+}
+
 TEST_CASE("values that are refused, with what is wrong", "[chart]") {
   const Helm helm;
   const Unchecked unchecked;
@@ -411,6 +417,9 @@ TEST_CASE("values that are refused, with what is wrong", "[chart]") {
       {"--set pluginConfigs.defaultReclaimProtectTime=soon",
        {"pluginConfigs.defaultReclaimProtectTime: expected a duration"},
        "\"soon\" is not a duration"},
+      {"--set-string pluginConfigs.defaultReclaimProtectTime=300",
+       {"defaultReclaimProtectTime: expected"},
+       "\"300\" is not a duration"},
       {"--set pluginConfigs.defaultReclaimProtectTime=-5", {"defaultReclaimProtectTime: expected"}, "not be negative"},
       {"--set-json pluginConfigs.defaultReclaimProtectTime=1.5", {"defaultReclaimProtectTime: expected"}, "expected a"},
 
@@ -434,9 +443,7 @@ TEST_CASE("values that are refused, with what is wrong", "[chart]") {
   const HelmAnswer answer = helm.Render(c.flags);
   CHECK(answer.code != 0);
   for (const std::string& error : c.errors) CHECK_THAT(answer.output, Catch::Contains(error));
-  // Not a template that has nothing to do with the value.
-  CHECK((absl::StrContains(answer.output, "(koord-queue/templates/checks.yaml:") ||
-         absl::StrContains(answer.output, "the specifications of the schema")));
+  CHECK(IsRefusal(answer));
   if (c.process.empty()) return;
   const HelmAnswer rendered = unchecked.Render(c.flags);
   if (rendered.code != 0) FAIL(rendered.output);
@@ -478,6 +485,33 @@ TEST_CASE("what the chart lets pass, the processes take", "[chart]") {
   const HelmAnswer rendered = helm.Render(flags);
   if (rendered.code != 0) FAIL(rendered.output);
   CHECK(ComplaintsAbout(rendered.output).empty());
+}
+
+// "controller", "controller.image", ...
+void AddPaths(const JsonObject& values, const std::string& prefix, std::vector<std::string>* paths) {
+  for (const auto& entry : values) {
+    paths->push_back(absl::StrCat(prefix, std::string(entry.key())));
+    if (entry.value().is_object()) AddPaths(entry.value().get_object(), paths->back() + ".", paths);
+  }
+}
+
+// By null, or by --reuse-values and a newer chart.
+TEST_CASE("a value that is taken away is refused, or the processes do without it", "[chart]") {
+  const Helm helm;
+  const auto values = ParseYaml(FileText(helm.chart() + "/values.yaml"));
+  REQUIRE(values.ok());
+  std::vector<std::string> paths;
+  AddPaths(values->as_object(), "", &paths);
+  const auto usual = ArgumentsIn(helm.Render(kEverything).output);
+  for (const std::string& path : paths) {
+    CAPTURE(path);
+    const HelmAnswer answer = helm.Render(absl::StrCat(kEverything, " --set ", path, "=null"));
+    if (answer.code != 0) {
+      CHECK(IsRefusal(answer));
+    } else if (absl::StartsWith(path, "pluginConfigs") || ArgumentsIn(answer.output) != usual) {
+      CHECK(ComplaintsAbout(answer.output).empty());
+    }
+  }
 }
 
 TEST_CASE("in a chart of charts, global holds the values of others too", "[chart]") {
