@@ -420,6 +420,9 @@ TEST_CASE("values that are refused, with what is wrong", "[chart]") {
       {"--set-string pluginConfigs.defaultReclaimProtectTime=300",
        {"defaultReclaimProtectTime: expected"},
        "\"300\" is not a duration"},
+      {"--set-string pluginConfigs.defaultReclaimProtectTime=",
+       {"defaultReclaimProtectTime: expected"},
+       "is not a duration"},
       {"--set pluginConfigs.defaultReclaimProtectTime=-5", {"defaultReclaimProtectTime: expected"}, "not be negative"},
       {"--set-json pluginConfigs.defaultReclaimProtectTime=1.5", {"defaultReclaimProtectTime: expected"}, "expected a"},
 

@@ -116,9 +116,9 @@ pluginConfigs.pluginConfigs.{{ $name }}: no such plugin
 {{- else if not (kindIs "invalid" $config.pluginConfigs) }}
 pluginConfigs.pluginConfigs: expected a mapping
 {{- end }}
-{{- $time := get $config "defaultReclaimProtectTime" | default "0" }}
+{{- $time := $config.defaultReclaimProtectTime }}
 {{- $form := kindIs "string" $time | ternary "^(0|([0-9]+(\\.[0-9]+)?(ns|us|ms|s|m|h))+)$" "^[0-9]+$" }}{{/* else nanoseconds */}}
-{{- if not (regexMatch $form (toJson $time | trimAll "\"")) }}
+{{- if not (or (kindIs "invalid" $time) (regexMatch $form (toJson $time | trimAll "\""))) }}
 pluginConfigs.defaultReclaimProtectTime: expected a duration, such as 300ms, 15s or 1m30s
 {{- end }}
 {{- end }}
