@@ -23,8 +23,8 @@ constexpr char kApiService[] = "apiservice v1alpha1.visibility.koord-queue.x-k8s
 constexpr char kEverything[] =
     "--set controller.enableVisibilityServer=true,controller.enableApiHandler=true,debugApi.enabled=true";
 
-// What a Prometheus operator brings, as far as a PodMonitor needs it.
-constexpr char kPodMonitorDefinition[] = R"yaml(
+// What a Prometheus operator brings, as far as our objects need it.
+constexpr char kMonitoringDefinitions[] = R"yaml(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: podmonitors.monitoring.coreos.com}
@@ -57,6 +57,43 @@ spec:
                     relabelings:
                       type: array
                       items: {type: object, properties: {targetLabel: {type: string}, replacement: {type: string}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: prometheusrules.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  names: {kind: PrometheusRule, listKind: PrometheusRuleList, plural: prometheusrules, singular: prometheusrule}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              groups:
+                type: array
+                items:
+                  type: object
+                  required: [name]
+                  properties:
+                    name: {type: string}
+                    rules:
+                      type: array
+                      items:
+                        type: object
+                        required: [expr]
+                        properties:
+                          alert: {type: string}
+                          expr: {anyOf: [{type: integer}, {type: string}], x-kubernetes-int-or-string: true}
+                          for: {type: string}
+                          labels: {type: object, additionalProperties: {type: string}}
+                          annotations: {type: object, additionalProperties: {type: string}}
 )yaml";
 
 class World {
@@ -107,6 +144,26 @@ std::vector<std::string> Without(const std::set<std::string>& all, const std::se
   std::vector<std::string> rest;
   std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(rest));
   return rest;
+}
+
+// Namespaces in which there would be objects of ours: each that is not there is told before anything is made.
+void MissNamespaces(const World& world) {
+  const std::string install = absl::StrCat("install koord-queue ", world.helm().chart(), " --namespace ");
+  const HelmAnswer refused = world.helm().Try(
+      install +
+      "koord-queue --set installation.namespace=elsewhere,controller.leaderElection.leaseNamespace=nowhere,"
+      "extension.namespaces={default,jobs}");
+  CHECK(refused.code != 0);
+  for (const char* mistake :
+       {"installation.namespace: there is no namespace elsewhere; make it first (kubectl create namespace elsewhere)",
+        "controller.leaderElection.leaseNamespace: there is no namespace nowhere",
+        "extension.namespaces[1]: there is no namespace jobs"}) {
+    CHECK_THAT(refused.output, Catch::Contains(absl::StrCat("\n  - ", mistake)));
+  }
+  CHECK_THAT(refused.output, !Catch::Contains("namespaces[0]"));
+  CHECK(world.helm().Call("list -A -q").empty());
+  // helm makes the release's own.
+  world.helm().Call(install + "made --create-namespace --set installation.namespace=made --dry-run=server");
 }
 
 void Install(const World& world) {
@@ -174,14 +231,16 @@ void ChangePlugins(const World& world) {
 }
 
 void Monitor(const World& world) {
-  const std::string file = LogFile("podmonitors.yaml");
-  Run(absl::StrCat("cat >", file, " <<'YAML'", kPodMonitorDefinition, "YAML\n"));
+  const std::string file = LogFile("monitoring.yaml");
+  Run(absl::StrCat("cat >", file, " <<'YAML'", kMonitoringDefinitions, "YAML\n"));
   world.Kubectl(absl::StrCat("apply -f ", file));
-  world.Kubectl("wait --for=condition=Established crd/podmonitors.monitoring.coreos.com --timeout=60s");
+  world.Kubectl(absl::StrCat("wait --for=condition=Established -f ", file, " --timeout=60s"));
   world.helm().Upgrade("--reuse-values");
   CHECK(world.Field("podmonitor koord-queue -n koord-queue",
                     ".spec.podMetricsEndpoints[0].relabelings[0].replacement") == "koord-queue-exporter");
   CHECK(world.Kubectl("get podmonitors -n koord-queue -o name | wc -l") == "2\n");
+  CHECK(world.Field("prometheusrule koord-queue -n koord-queue", ".spec.groups[0].rules[0].alert") ==
+        "KoordQueueNoLeader");
 }
 
 // Certificates whose time comes are made anew by an upgrade.
@@ -205,6 +264,7 @@ void RollBack(const World& world) {
 TEST_CASE("a release comes, changes and goes, and only the definitions stay", "[chart]") {
   const World world;
   const std::set<std::string> before = world.Everything();
+  MissNamespaces(world);
   Install(world);
   TurnVisibilityOn(world);
   KeepTheAuthority(world);

@@ -65,16 +65,15 @@ PodProcess::~PodProcess() {
 void PodProcess::ReadDeployment() {
   const absl::StatusOr<Json> deployment = cluster_->api().Get(kDeployments, {kNamespace, options_.deployment});
   if (!deployment.ok()) Fail(deployment.status().ToString());
-  const Json& pod_spec = deployment->at("spec").at("template").at("spec");
-  account_ = StringAt(pod_spec, {"serviceAccountName"});
-  const Json& container = Named(pod_spec.at("containers"), options_.container);
+  pod_spec_ = deployment->at("spec").at("template").at("spec");
+  account_ = StringAt(pod_spec_, {"serviceAccountName"});
+  const Json& container = Named(pod_spec_.at("containers"), options_.container);
   if (const Json* mounts = Find(container, {"volumeMounts"})) {
     for (const Json& mount : mounts->as_array()) {
-      const std::string name = StringAt(mount, {"name"});
-      mounts_[StringAt(mount, {"mountPath"})] = absl::StrCat(folder_, "/", name);
-      MakeVolume(pod_spec, name, absl::StrCat(folder_, "/", name));
+      mounts_[StringAt(mount, {"mountPath"})] = absl::StrCat(folder_, "/", StringAt(mount, {"name"}));
     }
   }
+  RefreshVolumes();
   for (const Json& argument : container.at("args").as_array()) {
     arguments_.push_back(Localized(std::string(argument.as_string())));
   }
@@ -84,18 +83,24 @@ void PodProcess::ReadDeployment() {
                                      " --field-selector=status.phase=Running -o jsonpath='{.items[0].metadata.name}'"));
 }
 
-void PodProcess::MakeVolume(const Json& pod_spec, const std::string& volume, const std::string& folder) const {
+void PodProcess::RefreshVolumes() {
+  for (const auto& [mount, folder] : mounts_) MakeVolume(folder.substr(folder_.size() + 1), folder);
+}
+
+void PodProcess::MakeVolume(const std::string& volume, const std::string& folder) {
   std::filesystem::create_directory(folder);
-  const Json& found = Named(pod_spec.at("volumes"), volume);
+  const Json& found = Named(pod_spec_.at("volumes"), volume);
   if (const Json* secret = Find(found, {"secret"})) return MakeFiles(kSecrets, *secret, "secretName", folder);
   if (const Json* config = Find(found, {"configMap"})) return MakeFiles(kConfigMaps, *config, "name", folder);
   if (Find(found, {"emptyDir"}) == nullptr) Fail(absl::StrCat("volume ", JsonText(found)));
 }
 
 void PodProcess::MakeFiles(const KubeResource& resource, const Json& source, const char* name,
-                           const std::string& folder) const {
+                           const std::string& folder) {
   const absl::StatusOr<Json> object = cluster_->api().Get(resource, {kNamespace, StringAt(source, {name})});
   if (!object.ok()) Fail(object.status().ToString());
+  const std::string version = absl::StrCat("..", ++versions_);
+  std::filesystem::create_directory(absl::StrCat(folder, "/", version));
   for (const auto& entry : object->at("data").as_object()) {
     const std::string key(entry.key());
     const std::string value(entry.value().as_string());
@@ -104,8 +109,12 @@ void PodProcess::MakeFiles(const KubeResource& resource, const Json& source, con
     if (!wanted) continue;
     std::string decoded = value;
     if (resource == kSecrets && !absl::Base64Unescape(value, &decoded)) Fail(absl::StrCat(key, ": not base64"));
-    WriteText(absl::StrCat(folder, "/", key), decoded);
+    WriteText(absl::StrCat(folder, "/", version, "/", key), decoded);
+    const std::string link = absl::StrCat(folder, "/", key);
+    if (!std::filesystem::is_symlink(link)) std::filesystem::create_symlink("..data/" + key, link);
   }
+  std::filesystem::create_symlink(version, folder + "/..new");
+  std::filesystem::rename(folder + "/..new", folder + "/..data");
 }
 
 std::string PodProcess::Localized(const std::string& argument) {

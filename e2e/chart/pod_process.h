@@ -39,6 +39,9 @@ class PodProcess {
   // With a new token.
   void Start();
   bool Running();
+  // What a kubelet does in its time: its Secrets and ConfigMaps, as they are now. All
+  // files of a volume change at once, behind a link.
+  void RefreshVolumes();
   // SIGTERM; its exit code.
   absl::StatusOr<int> Stop();
   void Kill();
@@ -55,19 +58,21 @@ class PodProcess {
 
  private:
   void ReadDeployment();
-  void MakeVolume(const Json& pod_spec, const std::string& volume, const std::string& folder) const;
-  void MakeFiles(const KubeResource& resource, const Json& source, const char* name, const std::string& folder) const;
+  void MakeVolume(const std::string& volume, const std::string& folder);
+  void MakeFiles(const KubeResource& resource, const Json& source, const char* name, const std::string& folder);
   std::string Localized(const std::string& argument);
   std::string WriteKubeconfig() const;
 
   TestCluster* const cluster_;
   const PodProcessOptions options_;
   std::string folder_;
+  Json pod_spec_;
   std::string account_;
   std::string pod_;
   std::string log_;
   std::map<std::string, int> ports_;
   std::map<std::string, std::string> mounts_;  // path in the container: folder here
+  int versions_ = 0;                           // of volumes, written so far
   std::vector<std::string> arguments_;
   std::unique_ptr<ChildProcess> child_;
 };
