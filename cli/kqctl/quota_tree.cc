@@ -40,6 +40,20 @@ std::string Fitted(absl::string_view text, size_t width, absl::string_view cut) 
   return absl::StrCat(text, std::string(width - used, ' '));
 }
 
+// A quota that guarantees more than it allows, which its event MinAboveMax tells too:
+// it admits all the same. Empty if it does not.
+std::string MinAboveMax(const v1::QuotaSnapshot& quota) {
+  std::string found;
+  for (const std::string& resource : ResourcesOf({&quota.min_amounts()})) {
+    const std::optional<int64_t> max = FindAmount(quota.max_amounts(), resource);
+    const int64_t min = *FindAmount(quota.min_amounts(), resource);
+    if (!max.has_value() || min <= *max) continue;
+    absl::StrAppend(&found, found.empty() ? "warning: min of " : "; min of ", Printable(resource), ", ",
+                    AmountForPeople(resource, min), ", is above its max, ", AmountForPeople(resource, *max));
+  }
+  return found.empty() ? "" : absl::StrCat(found, ": no more than max is given");
+}
+
 class Tree {
  public:
   Tree(const v1::Snapshot& snapshot, Glyphs glyphs) : glyphs_(GlyphsOf(glyphs)) {
@@ -101,9 +115,9 @@ class Tree {
     return Printable(ambiguous ? absl::StrCat(quota.namespace_(), "/", quota.name()) : quota.name());
   }
 
-  // In as many lines as it takes, below the quota's name.
-  void AddTrouble(const std::string& trouble, const std::string& below) {
-    const std::string first = absl::StrCat(below, "   ! ");
+  // In as many lines as it takes, below the quota's name. `mark` is "!" where the quota admits nothing.
+  void AddTrouble(absl::string_view mark, const std::string& trouble, const std::string& below) {
+    const std::string first = absl::StrCat(below, "   ", mark, " ");
     const std::string others = absl::StrCat(below, "     ");
     std::string line = first;
     for (const absl::string_view word : absl::StrSplit(trouble, ' ', absl::SkipEmpty())) {
@@ -130,7 +144,8 @@ class Tree {
       name = Fitted(below, kNameColumns, "");
     }
     if (resources.empty()) out_ += Row(name, "-", "admits nothing", {"-", "-", "-"});
-    if (!quota.trouble().empty()) AddTrouble(Printable(quota.trouble()), below);
+    if (!quota.trouble().empty()) AddTrouble("!", Printable(quota.trouble()), below);
+    if (const std::string above = MinAboveMax(quota); !above.empty()) AddTrouble("*", above, below);
     const bool deeper = DisplayWidth(rest) / 3 < kMaxDepth;
     for (size_t i = 0; i < children.size(); ++i) {
       if (shown_.count(children[i]) > 0) continue;

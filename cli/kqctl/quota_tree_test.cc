@@ -1,5 +1,7 @@
 #include "cli/kqctl/quota_tree.h"
 
+#include <google/protobuf/repeated_ptr_field.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -92,6 +94,36 @@ TEST_CASE("what is wrong with a quota is told in full", "[quota_tree]") {
     absl::StrAppend(&told, i == 2 ? "" : " ", lines[i].substr(5));
   }
   CHECK(told == trouble);
+}
+
+void Set(const std::string& resource, int64_t amount, google::protobuf::RepeatedPtrField<v1::Amount>* list) {
+  v1::Amount* entry = list->Add();
+  entry->set_resource(resource);
+  entry->set_amount(amount);
+}
+
+TEST_CASE("a min above max is a warning, which does not look like a quota that admits nothing", "[quota_tree]") {
+  v1::Snapshot snapshot;
+  v1::QuotaSnapshot* quota = Add("a", "", &snapshot);
+  Set("cpu", 8000, quota->mutable_min_amounts());
+  Set("cpu", 4000, quota->mutable_max_amounts());
+  Set("memory", 1 << 30, quota->mutable_min_amounts());
+  Set("memory", 1 << 30, quota->mutable_max_amounts());
+  Set("pods", 9, quota->mutable_min_amounts());  // unlimited
+  const auto told = [&snapshot] {
+    std::string lines;
+    for (const std::string& line : Lines(snapshot)) {
+      if (line[3] == '*' || line[3] == '!') absl::StrAppend(&lines, line, "\n");
+    }
+    return lines;
+  };
+  CHECK(told() == "   * warning: min of cpu, 8, is above its max, 4: no more than max is given\n");
+  quota->set_trouble("the parent is gone");
+  CHECK(told() ==
+        "   ! the parent is gone\n"
+        "   * warning: min of cpu, 8, is above its max, 4: no more than max is given\n");
+  quota->mutable_min_amounts(0)->set_amount(4000);
+  CHECK(told() == "   ! the parent is gone\n");
 }
 
 TEST_CASE("without quotas there is a header", "[quota_tree]") { CHECK(Lines({}).size() == 1); }

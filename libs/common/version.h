@@ -3,17 +3,15 @@
 
 #include "absl/strings/string_view.h"
 
-// What is shown by --version, the user agent and the build_info metric. The
-// commit is given by whoever builds a release (--copt=-DKQ_GIT_COMMIT='"abc"');
-// everyday builds do without, so that a commit does not compile everything anew.
-#ifndef KQ_GIT_COMMIT
-#define KQ_GIT_COMMIT "unknown"
-#endif
-
 namespace kq {
 
+// Shown by --version, the user agent and the build_info metric.
 inline constexpr absl::string_view kVersion = "0.1.0";
-inline constexpr absl::string_view kGitCommit = KQ_GIT_COMMIT;
+
+// The commit at which the program was linked, "-dirty" behind it if something was edited;
+// "unknown" in tests and in a build outside of git (tools/workspace_status.sh). A commit
+// links nothing anew by itself: the program is then the same as at the commit before.
+absl::string_view GitCommit();
 
 }  // namespace kq
 
