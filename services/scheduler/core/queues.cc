@@ -192,6 +192,9 @@ void CoreState::TellTroubles(std::vector<Decision>* decisions) {
     const Verdict& trouble = ledger.PathOf(quota->key.name).trouble();
     if (!trouble.ok()) {
       tell(*quota, RefusalName(trouble.refusal.refusal), RefusalSentence(trouble.refusal));
+    } else if (!quota->unknown_fields.empty()) {
+      tell(*quota, "QuotaUnknownField",
+           absl::StrCat(quota->unknown_fields, ": not a field that is read; those are spec.min and spec.max"));
     } else if (const std::string above = MinAboveMax(*quota); !above.empty()) {
       tell(*quota, "MinAboveMax", absl::StrCat(above, ": no more than max is given"));
     }
