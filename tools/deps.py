@@ -101,7 +101,7 @@ def read_graph(xml):
                 target.testonly = target.testonly or entry.get("value") == "true"
             elif entry.tag == "list":
                 target.edges[name] = [x.get("value") for x in entry.iter("label")]
-            elif entry.tag == "label" and entry.get("value"):
+            elif entry.tag == "label":
                 target.edges[name] = [entry.get("value")]
         graph[target.label] = target
     return graph
@@ -279,7 +279,7 @@ def main():
         xml = query()
     graph = read_graph(xml)
     sources = source_files(".")
-    owners = {path_of(f) for t in graph.values() for name in ("srcs", "hdrs", "textual_hdrs", "linkstamp")
+    owners = {path_of(f) for t in graph.values() for name in ("srcs", "hdrs", "textual_hdrs")
               for f in t.edges.get(name, []) if f not in graph}
 
     found = [*never(graph), *islands(graph), *pure(".", sources), *direct(graph, ".", owners),

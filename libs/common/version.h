@@ -8,10 +8,13 @@ namespace kq {
 // Shown by --version, the user agent and the build_info metric.
 inline constexpr absl::string_view kVersion = "0.1.0";
 
-// The commit at which the program was linked, "-dirty" behind it if something was edited;
-// "unknown" in tests and in a build outside of git (tools/workspace_status.sh). A commit
-// links nothing anew by itself: the program is then the same as at the commit before.
+// The last commit that changed what programs are made of, "-dirty" behind it if something
+// of that was edited (tools/workspace_status.sh). "unknown" outside of git, and in every
+// program that does not link :commit_stamp, as tests, which would else run anew.
 absl::string_view GitCommit();
+
+// Of :commit_stamp, or a weak one that is empty; GitCommit's alone.
+const char* StampedCommit();
 
 }  // namespace kq
 
