@@ -43,10 +43,39 @@ end_all() {
 }
 trap end_all EXIT
 
-the_story_is_told_and_nothing_is_left() {
-  begin_demo --once
-  ends_with 0
+# The lines of README that go on by hand, in their order, as for a terminal whose home is this test's.
+readme_lines() {
+  sed -n '/^## Going on by hand/,/^In a cluster it comes by helm/{/^    \(kubectl\|kqctl\) /s/^ *//p}' README.md
+}
+works_as_printed() { # LINE, within some seconds: a unit comes a moment after its Job
+  local line=${1//\~\/.cache/$XDG_CACHE_HOME} rc end=$((SECONDS + 20))
+  line=${line//demo\/...\//demo/$(folders)/}
+  while :; do
+    rc=0
+    timeout 10 bash -c ". $XDG_CACHE_HOME/koord-queue/demo/$(folders)/env; $line" >"$TEST_TMPDIR/said" 2>&1 || rc=$?
+    # One that goes on by itself has to be ended.
+    if [ "$rc" = 0 ] || { [ "$rc" = 124 ] && [[ $line == *" -w"* ]]; }; then break; fi
+    [ $SECONDS -lt $end ] || fail "README: $line: exit code $rc: $(cat "$TEST_TMPDIR/said")"
+    sleep 0.5
+  done
+  [ -s "$TEST_TMPDIR/said" ] || fail "README: $line: says nothing"
+}
+
+the_story_is_told_the_lines_of_the_readme_work_and_nothing_is_left() {
+  local lines
+  begin_demo
+  await_line 'Ctrl-C here ends it all'
   grep -q 'the story is told' "$story" || fail "no end of the story"
+  mapfile -t lines < <(readme_lines)
+  [ ${#lines[@]} -ge 13 ] || fail "too few lines in README: ${lines[*]}"
+  for line in "${lines[@]}"; do
+    works_as_printed "$line"
+    echo "$line"
+    cat "$TEST_TMPDIR/said"
+  done
+  for line in 'kqctl queues' 'kqctl quotas' 'kqctl units -w'; do grep -qF "  $line" "$story" || fail "the demo does not name: $line"; done
+  kill -TERM "$demo"
+  ends_with 143
   check_nothing_is_left
 }
 
@@ -57,6 +86,7 @@ a_demo_that_is_killed_is_cleaned_up_by_the_next_which_is_told_to_stop() {
   ends_with 137
   begin_demo
   await_line '3/7'
+  ! grep -F 'No such file' "$story" || fail "it complains about what is left of the one before"
   kill -TERM "$demo"
   ends_with 143
   check_nothing_is_left
@@ -68,6 +98,8 @@ a_part_that_dies_ends_the_demo() {
   kill -KILL "$(sed -n 's/.*koord-queue decides.*: pid \([0-9]*\),.*/\1/p' "$story")"
   ends_with 1
   grep -q 'expected: koord-queue runs' "$story" || fail "it does not say which part has ended"
+  grep -q 'found:    it was ended by the signal KILL' "$story" || fail "it does not say how it has ended"
+  ! sed -n '/the last lines of/,$p' "$story" | grep -E '^     .{210}' || fail "lines of logs are too long"
   [ -z "$(processes)" ] || fail "processes are left: $(processes)"
   [ -s "$XDG_CACHE_HOME/koord-queue/demo/$(folders)/logs/koord-queue.log" ] || fail "the log is gone"
 }

@@ -27,6 +27,7 @@ heading() { printf '\n%s== %s%s  %s(%s s)%s\n' "$bold" "$*" "$plain" "$dim" "$(e
 tell() { printf '   %s\n' "$@" | sed 's/ *$//'; }
 happened() { printf '   %s+%s %s  %s(%s s)%s\n' "$green" "$plain" "$*" "$dim" "$(elapsed)" "$plain"; }
 quote() { sed 's/^./     &/'; }
+shorten() { sed -E 's/^(.{200}).+/\1.../'; } # lines that nobody reads to their end
 
 show() { # COMMAND...: as one would type it, and what it prints
   printf '\n   %s$ %s%s\n' "$bold" "$*" "$plain"
@@ -48,7 +49,7 @@ differs() { # EXPECTED FOUND: the end of a story that goes differently
   fi
   for name in "${!services[@]}"; do
     printf '\n   the last lines of %s\n' "$state/logs/$name.log"
-    tail -n 12 "$state/logs/$name.log" | quote
+    tail -n 12 "$state/logs/$name.log" | shorten | quote
   done
   exit 1
 } >&2
@@ -85,12 +86,19 @@ start() { # NAME PROGRAM FLAGS...: out of reach of the terminal's Ctrl-C; ends w
 check_processes() { # every part is there
   local name file
   for name in "${!services[@]}"; do
-    kill -0 "${services[$name]}" 2>/dev/null || differs "$name runs" "it has ended"
+    kill -0 "${services[$name]}" 2>/dev/null || tell_end_of "$name"
   done
   for file in "$state"/cluster/*.pid; do
     [ "$place" != local ] || kill -0 "$(cat "$file")" 2>/dev/null ||
       differs "the cluster's $(basename "$file" .pid) runs" "it has ended; see $state/cluster/logs"
   done
+}
+
+tell_end_of() { # NAME of a service that is no longer there; by what, only this shell can ask, as its parent
+  local rc=0
+  wait "${services[$1]}" 2>/dev/null || rc=$?
+  [ "$rc" -le 128 ] || differs "$1 runs" "it was ended by the signal $(kill -l "$rc")"
+  differs "$1 runs" "it has ended, with exit code $rc"
 }
 
 stop_services() {
@@ -124,7 +132,7 @@ make_state_folder() {
   echo $$ >"$state/pid"
   mkdir "$state/logs"
 }
-is_demo() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -q demo/run; } # PID
+is_demo() { tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline" | grep -q demo/run; } # PID; of one that is gone nothing is said
 
 finish() { # whatever the end is: no process stays
   local rc=$?

@@ -48,6 +48,7 @@ programs_stamp() { # names what the programs are made of: sources, flags and the
     { find libs proto services cli bazel BUILD.bazel WORKSPACE .bazelrc user.bazelrc "$HOME/.bazelrc" -type f -print0 2>/dev/null || true; } |
       sort -z | xargs -0 sha256sum
     dpkg-query -W
+    tools/workspace_status.sh # the commit that they show
   } | sha256sum
 }
 

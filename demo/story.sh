@@ -176,9 +176,10 @@ tell_how_to_go_on() {
     "  kubectl replace --force -f $state/first.yaml -f $state/second.yaml      # both again" \
     "  kubectl get queueunits -A -o wide" \
     "  kubectl get events --field-selector involvedObject.kind=QueueUnit" "" \
-    "  kqctl units${server:+ ${server[*]}}" \
-    "  kqctl explain $namespace/second${server:+ ${server[*]}}" \
-    "  kqctl quotas${server:+ ${server[*]}}" ""
+    "  kqctl queues${server:+ ${server[*]}}" \
+    "  kqctl quotas${server:+ ${server[*]}}" \
+    "  kqctl explain $namespace/second${server:+ ${server[*]}}" ""
   [ "$place" != local ] || tell "  $raw_queue" "  $raw_quota" ""
+  tell "  kqctl units -w${server:+ ${server[*]}}      # goes on, with what changes, until Ctrl-C there" ""
   tell "Ctrl-C here ends it all and leaves nothing behind."
 }

@@ -37,6 +37,8 @@ for path in services/scheduler/koord-queue services/controllers/koord-queue-cont
   [ "$name" != kqctl ] || version=version
   said=$("${enter[@]}" "$image" "/usr/bin/$name" "$version") || fail "$name $version: $said"
   [[ $said == "$name "* ]] || fail "$name $version says: $said"
+  # By git, or by whoever builds; never what Bazel gives without a stamp.
+  [[ $name != kqctl || $said =~ \(commit\ (unknown|[0-9a-f]{7,40}(-dirty)?)\)$ ]] || fail "$name $version says: $said"
   echo "$said, $(du -sm "$image" | cut -f1) MB"
 done
 

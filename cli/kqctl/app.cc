@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "cli/kqctl/commands.h"
 #include "cli/kqctl/options.h"
 #include "cli/kqctl/table.h"
+#include "libs/common/closest_word.h"
 #include "libs/common/version.h"
 #include "libs/scheduler_client/client.h"
 
@@ -50,6 +52,29 @@ int CodeFor(const absl::Status& status) {
   return IsUnreachable(status) ? kUnreachable : kRefused;
 }
 
+// What helps where nobody listens, or where TLS is spoken and no certificates were
+// given: a scheduler in a cluster is reached by a tunnel. Empty for other errors.
+absl::string_view ReachingHint(const absl::Status& status) {
+  if (!absl::StrContains(status.message(), "connection refused") &&
+      !absl::StrContains(status.message(), "TLS needs --ca-file")) {
+    return "";
+  }
+  return "A scheduler that the chart installed is reached so, with the files that `helm -n koord-queue get notes\n"
+         "koord-queue` tells how to get:\n"
+         "  kubectl -n koord-queue port-forward service/koord-queue 10260 &\n"
+         "  kqctl queues --ca-file=ca.crt --cert-file=client.crt --key-file=client.key\n";
+}
+
+int UnknownCommand(absl::string_view name, const Console& console) {
+  std::vector<std::string> known;
+  for (const Command& command : Commands()) known.emplace_back(command.name);
+  const std::string meant = ClosestWord(name, known);
+  return WrongUse("kqctl",
+                  absl::StrCat("unknown command \"", Printable(name), "\"",
+                               meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")),
+                  console);
+}
+
 int RunCommand(const Command& command, const std::vector<std::string>& words, const Console& console) {
   const std::string program = absl::StrCat("kqctl ", command.name);
   Options options;
@@ -73,7 +98,7 @@ int RunCommand(const Command& command, const std::vector<std::string>& words, co
   const absl::Status status = command.run(options, *parsed, console);
   console.out->flush();
   if (absl::IsInvalidArgument(status)) return WrongUse(program, status.message(), console);
-  if (!status.ok()) *console.err << "kqctl: " << Printable(status.message()) << "\n";
+  if (!status.ok()) *console.err << "kqctl: " << Printable(status.message()) << "\n" << ReachingHint(status);
   return CodeFor(status);
 }
 
@@ -95,9 +120,7 @@ int RunKqctl(const std::vector<std::string>& words, const Console& console) {
   const auto& commands = Commands();
   const std::string name = first == "--version" ? "version" : words[lead];
   const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
-  if (command == commands.end()) {
-    return WrongUse("kqctl", absl::StrCat("unknown command \"", Printable(name), "\""), console);
-  }
+  if (command == commands.end()) return UnknownCommand(name, console);
   if (first == "--version") return RunCommand(*command, {words.begin() + 1, words.end()}, console);
   std::vector<std::string> rest(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(lead));
   rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(lead) + 1, words.end());

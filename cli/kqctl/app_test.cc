@@ -136,10 +136,34 @@ TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
   const Ran unit = RunAt(scheduler, "explain default/nobody");
   CHECK(unit.code == 1);
   CHECK(unit.out == "");
-  CHECK(unit.err == "kqctl: no unfinished queue unit default/nobody\n");
+  CHECK(unit.err ==
+        "kqctl: no unfinished queue unit default/nobody. It may have finished: see kqctl decisions default/nobody and "
+        "kubectl -n default get events --field-selector involvedObject.name=nobody\n");
   const Ran queue = RunAt(scheduler, "units -q nowhere");
   CHECK(queue.code == 1);
   CHECK(queue.err == "kqctl: queue nowhere not found\n");
+}
+
+TEST_CASE("where a unit without a namespace was looked for is told when it is not there", "[kqctl]") {
+  FakeScheduler scheduler;
+  const std::string guess = "; looked in namespace default: give NAMESPACE/NAME or -n NAMESPACE";
+  CHECK_THAT(RunAt(scheduler, "explain nobody").err, Catch::Contains("queue unit default/nobody" + guess + ". It may"));
+  CHECK_THAT(RunAt(scheduler, "explain nobody -n team").err, Catch::Contains("queue unit team/nobody. It may"));
+  CHECK_THAT(RunAt(scheduler, "explain default/nobody").err, !Catch::Contains("looked in"));
+
+  scheduler.ForgetDecisions();
+  CHECK(RunAt(scheduler, "decisions nobody").err ==
+        "no decisions about default/nobody are kept in memory" + guess + "\n");
+  CHECK(RunAt(scheduler, "decisions team/nobody").err == "no decisions about team/nobody are kept in memory\n");
+  CHECK(RunAt(scheduler, "decisions").err == "no decisions are kept in memory\n");
+}
+
+TEST_CASE("a command or flag that is nearly right is answered with the right one", "[kqctl]") {
+  CHECK(Run("qoutas").err == "kqctl: unknown command \"qoutas\"; did you mean quotas?\nSee kqctl --help\n");
+  CHECK(Run("unit -w").err == "kqctl: unknown command \"unit\"; did you mean units?\nSee kqctl --help\n");
+  CHECK(Run("get units").err == "kqctl: unknown command \"get\"\nSee kqctl --help\n");
+  CHECK_THAT(Run("units --ouptut=json").err, Catch::Contains("unknown flag --ouptut; did you mean --output?\n"));
+  CHECK_THAT(Run("units -x").err, Catch::StartsWith("kqctl units: unknown flag -x\n"));
 }
 
 TEST_CASE("wrong use is exit code 2 and says what is wrong", "[kqctl]") {
@@ -153,7 +177,7 @@ TEST_CASE("wrong use is exit code 2 and says what is wrong", "[kqctl]") {
       {"units --phase=Running,", "is not one of Enqueued, "},
       {"units --nonsense", "nonsense"},
       {"units extra", "extra"},
-      {"queues -o xml", "is not table, json or yaml"},
+      {"queues -o xml", "kqctl queues: flag -o: \"xml\" is not table, json or yaml\n"},
       {"explain", "kqctl explain: NAMESPACE/NAME is missing"},
       {"explain a b", "kqctl explain: unexpected word \"b\""},
       {"explain a/b/c", "\"a/b/c\" is not NAMESPACE/NAME"},
@@ -206,7 +230,12 @@ TEST_CASE("a server that is not there is exit code 3", "[kqctl]") {
   }
   const Ran ran = Run("queues --server=" + address);
   CHECK(ran.code == 3);
-  CHECK(ran.err == "kqctl: " + address + ": connection refused\n");
+  CHECK(ran.err == "kqctl: " + address +
+                       ": connection refused\n"
+                       "A scheduler that the chart installed is reached so, with the files that `helm -n koord-queue "
+                       "get notes\nkoord-queue` tells how to get:\n"
+                       "  kubectl -n koord-queue port-forward service/koord-queue 10260 &\n"
+                       "  kqctl queues --ca-file=ca.crt --cert-file=client.crt --key-file=client.key\n");
 }
 
 // Listens and never says a word.
@@ -284,7 +313,7 @@ TEST_CASE("TLS with client certificates", "[kqctl]") {
   CHECK_THAT(wrong_name.err, Catch::Contains("do the certificates fit?"));
   const Ran plain = RunAt(scheduler, "queues");
   CHECK(plain.code == 3);
-  CHECK_THAT(plain.err, Catch::Contains("TLS needs --ca-file"));
+  CHECK_THAT(plain.err, Catch::Contains("TLS needs --ca-file") && Catch::Contains("  kqctl queues --ca-file=ca.crt "));
 }
 
 TEST_CASE("completion scripts know every command and flag", "[kqctl]") {

@@ -147,40 +147,61 @@ absl::Status RunQuotas(const Options& options, const Words&, const Console& cons
   return PrintMachine(snapshot, options.output, console);
 }
 
+// A unit as the command line names it.
+struct NamedUnit {
+  std::string ns, name;
+  bool anywhere = false;  // nobody said in which namespace; `ns` is a guess
+
+  std::string Text() const { return absl::StrCat(ns, "/", name); }
+  // For an answer without the unit: where it was looked for, if that was a guess.
+  std::string Where() const {
+    return anywhere ? absl::StrCat("; looked in namespace ", ns, ": give NAMESPACE/NAME or -n NAMESPACE") : "";
+  }
+};
+
 // NS/NAME, or NAME in the namespace of --namespace.
-absl::StatusOr<std::pair<std::string, std::string>> UnitNamed(const std::string& word, const std::string& ns) {
-  std::vector<std::string> parts = absl::StrSplit(word, '/');
-  if (parts.size() == 1) parts.insert(parts.begin(), ns);
+absl::StatusOr<NamedUnit> UnitNamed(const std::string& word, const std::string& ns) {
+  const std::vector<std::string> parts = absl::StrSplit(word, '/');
+  if (parts.size() == 1 && !word.empty()) return NamedUnit{ns.empty() ? "default" : ns, word, ns.empty()};
   if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) {
     return absl::InvalidArgumentError(absl::StrCat("\"", word, "\" is not NAMESPACE/NAME"));
   }
-  return std::pair(parts[0], parts[1]);
+  return NamedUnit{parts[0], parts[1]};
 }
 
 absl::Status RunExplain(const Options& options, const Words& words, const Console& console) {
-  KQ_ASSIGN_OR_RETURN(const auto unit, UnitNamed(words[0], options.ns));
+  KQ_ASSIGN_OR_RETURN(const NamedUnit unit, UnitNamed(words[0], options.ns));
   v1::ExplainRequest request;
-  request.set_namespace_(unit.first);
-  request.set_name(unit.second);
+  request.set_namespace_(unit.ns);
+  request.set_name(unit.name);
   KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
-  KQ_ASSIGN_OR_RETURN(const v1::Explanation explanation, client->Explain(request));
-  if (options.output != Output::kTable) return PrintMachine(explanation, options.output, console);
-  *console.out << ExplanationText(explanation, console.clock->TimeNow());
+  const absl::StatusOr<v1::Explanation> explanation = client->Explain(request);
+  if (absl::IsNotFound(explanation.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        explanation.status().message(), unit.Where(), ". It may have finished: see kqctl decisions ", unit.Text(),
+        " and kubectl -n ", unit.ns, " get events --field-selector involvedObject.name=", unit.name));
+  }
+  if (!explanation.ok()) return explanation.status();
+  if (options.output != Output::kTable) return PrintMachine(*explanation, options.output, console);
+  *console.out << ExplanationText(*explanation, console.clock->TimeNow());
   return absl::OkStatus();
 }
 
 absl::Status RunDecisions(const Options& options, const Words& words, const Console& console) {
   v1::DecisionsRequest request;
   request.set_limit(options.decisions_limit);
+  std::string none = "no decisions are kept in memory";
   if (!words.empty()) {
-    KQ_ASSIGN_OR_RETURN(const auto unit, UnitNamed(words[0], options.ns));
-    request.set_namespace_(unit.first);
-    request.set_name(unit.second);
+    KQ_ASSIGN_OR_RETURN(const NamedUnit unit, UnitNamed(words[0], options.ns));
+    request.set_namespace_(unit.ns);
+    request.set_name(unit.name);
+    none = absl::StrCat("no decisions about ", unit.Text(), " are kept in memory", unit.Where());
   }
   KQ_ASSIGN_OR_RETURN(const std::unique_ptr<SchedulerClient> client, SchedulerClient::Connect(options.connection));
   KQ_ASSIGN_OR_RETURN(const v1::DecisionsResponse response, client->Decisions(request));
   if (options.output != Output::kTable) return PrintMachine(response, options.output, console);
   *console.out << DecisionsTable(response).Text(console.columns);
+  if (response.decisions_size() == 0) *console.err << none << "\n";
   if (response.dropped() > 0) {
     *console.err << response.dropped() << " older decisions are no longer kept in memory\n";
   }
@@ -200,7 +221,7 @@ absl::Status RunSnapshot(const Options& options, const Words&, const Console& co
 }
 
 absl::Status RunVersion(const Options& options, const Words&, const Console& console) {
-  const std::string version(kVersion), commit(kGitCommit);
+  const std::string version(kVersion), commit(GitCommit());
   const Json json = JsonObject{{"version", version}, {"commit", commit}};
   switch (options.output) {
     case Output::kTable:
@@ -228,7 +249,7 @@ void AddReadFlags(Options* options, FlagSet* flags) {
 }
 
 void AddNamespaceFlag(Options* options, FlagSet* flags) {
-  flags->String("namespace", &options->ns, "Of a unit that is named without one. Short: -n.");
+  flags->String("namespace", &options->ns, "Of a unit that is named without one; default if none is given. Short: -n.");
   flags->Alias("n", "namespace");
 }
 

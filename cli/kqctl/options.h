@@ -23,7 +23,7 @@ struct Options {
   Output output = Output::kTable;
   bool watch = false;
   UnitOptions units;
-  std::string ns = "default";    // of a unit that is named without one
+  std::string ns;                // of a unit that is named without one; empty: default
   int64_t decisions_limit = 50;  // 0: all that are kept
   bool without_units = false;
 };

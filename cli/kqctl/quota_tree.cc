@@ -100,9 +100,9 @@ class Tree {
     return Printable(ambiguous ? absl::StrCat(quota.namespace_(), "/", quota.name()) : quota.name());
   }
 
-  // In as many lines as it takes, below the quota's name.
-  void AddTrouble(const std::string& trouble, const std::string& below) {
-    const std::string first = absl::StrCat(below, "   ! ");
+  // In as many lines as it takes, below the quota's name. `mark` is "!" where the quota admits nothing.
+  void AddTrouble(absl::string_view mark, const std::string& trouble, const std::string& below) {
+    const std::string first = absl::StrCat(below, "   ", mark, " ");
     const std::string others = absl::StrCat(below, "     ");
     std::string line = first;
     for (const absl::string_view word : absl::StrSplit(trouble, ' ', absl::SkipEmpty())) {
@@ -129,8 +129,8 @@ class Tree {
       name = Fitted(below, kNameColumns, "");
     }
     if (resources.empty()) out_ += Row(name, "-", "admits nothing", {"-", "-", "-"});
-    if (!quota.trouble().empty()) AddTrouble(Printable(quota.trouble()), below);
-    if (!quota.warning().empty()) AddTrouble(absl::StrCat("warning: ", Printable(quota.warning())), below);
+    if (!quota.trouble().empty()) AddTrouble("!", Printable(quota.trouble()), below);
+    if (!quota.warning().empty()) AddTrouble("*", absl::StrCat("warning: ", Printable(quota.warning())), below);
     const bool deeper = DisplayWidth(rest) / 3 < kMaxDepth;
     for (size_t i = 0; i < children.size(); ++i) {
       if (shown_.count(children[i]) > 0) continue;

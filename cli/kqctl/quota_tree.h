@@ -20,7 +20,8 @@ enum class Glyphs { kAscii, kUnicode };
 // The bar is what is used of max, with a mark where min ends. A resource
 // without a max is unlimited and has no bar. Quotas whose parent is not there
 // begin a tree of their own, and so does each cycle. What is wrong with a quota
-// stands below it.
+// stands below it: after "!" why it admits nothing, after "*" a warning, with which it
+// admits all the same.
 std::string QuotaTreeText(const queueing::v1::Snapshot& snapshot, Glyphs glyphs);
 
 }  // namespace kq::kqctl

@@ -1,5 +1,7 @@
 #include "cli/kqctl/quota_tree.h"
 
+#include <google/protobuf/repeated_ptr_field.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -81,13 +83,6 @@ TEST_CASE("quotas of one name are told apart by their namespace", "[quota_tree]"
   CHECK(Names(snapshot) == std::vector<std::string>{"ns/a", "   ! not in force", "other/a", "`- child"});
 }
 
-TEST_CASE("a warning is told apart from what keeps a quota from admitting", "[quota_tree]") {
-  v1::Snapshot snapshot;
-  Add("a", "", &snapshot)->set_warning("min of cpu is above its max");
-  REQUIRE(Lines(snapshot).size() == 3);
-  CHECK(Lines(snapshot)[2] == "   ! warning: min of cpu is above its max");
-}
-
 TEST_CASE("what is wrong with a quota is told in full", "[quota_tree]") {
   v1::Snapshot snapshot;
   std::string trouble;
@@ -101,6 +96,17 @@ TEST_CASE("what is wrong with a quota is told in full", "[quota_tree]") {
     absl::StrAppend(&told, i == 2 ? "" : " ", lines[i].substr(5));
   }
   CHECK(told == trouble);
+}
+
+TEST_CASE("a warning does not look like a quota that admits nothing", "[quota_tree]") {
+  v1::Snapshot snapshot;
+  v1::QuotaSnapshot* quota = Add("a", "", &snapshot);
+  quota->set_warning("min of cpu, 8, is above its max, 4");
+  REQUIRE(Lines(snapshot).size() == 3);
+  CHECK(Lines(snapshot)[2] == "   * warning: min of cpu, 8, is above its max, 4");
+  quota->set_trouble("its parent is gone");
+  REQUIRE(Lines(snapshot).size() == 4);
+  CHECK(Lines(snapshot)[2] == "   ! its parent is gone");
 }
 
 TEST_CASE("without quotas there is a header", "[quota_tree]") { CHECK(Lines({}).size() == 1); }

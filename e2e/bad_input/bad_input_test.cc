@@ -124,7 +124,7 @@ TEST_CASE("a quota that cannot be used is told to those who wait for it, and on 
   world.Start();
   const std::string left = world.Name("left"), right = world.Name("right"), orphan = world.Name("orphan");
   const std::string empty = world.Name("empty"), negative = world.Name("negative"), huge = world.Name("huge");
-  const std::string upside_down = world.Name("upside-down");
+  const std::string upside_down = world.Name("upside-down"), slip = world.Name("slip");
   const auto create = [&](const Json& quota) { world.cluster.Create(kQuotas, kQuotaNamespace, quota); };
   create(QuotaObject(left, right, 4));
   create(QuotaObject(right, left, 4));
@@ -132,6 +132,7 @@ TEST_CASE("a quota that cannot be used is told to those who wait for it, and on 
   create(QuotaWith(empty, "", {{"max", JsonObject()}}));
   create(QuotaWith(negative, "", {{"max", {{"cpu", "-1"}}}}));
   create(QuotaWith(upside_down, "", {{"max", {{"cpu", "4"}}}, {"min", {{"cpu", "8"}}}}));
+  create(QuotaWith(slip, "", {{"mx", {{"cpu", "4"}}}}));
   create(QuotaWith(huge, "", {{"max", {{"cpu", "100E"}}}}));
   for (const std::string& quota : {left, orphan, empty, negative, huge}) {
     world.cluster.Create(kUnits, world.ns, UnitObject(absl::StrCat("in-", quota), quota));
@@ -160,6 +161,7 @@ TEST_CASE("a quota that cannot be used is told to those who wait for it, and on 
   event(orphan, "QuotaNotFound", "quotaName:nowhere");
   event(negative, "QuotaInvalid", "spec.max.cpu: -1 is negative");
   event(upside_down, "MinAboveMax", "min of cpu, 8, is above its max, 4");
+  event(slip, "QuotaUnknownField", "spec.mx: not a field that is read");
   CHECK(world.GoesOn());
 
   // What is put right is used.

@@ -1,10 +1,15 @@
 #include "libs/api/codec.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <map>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "libs/api/internal/node.h"
 
 namespace kq {
@@ -30,6 +35,9 @@ constexpr absl::string_view kOursPrefix = "koord-queue/";
 constexpr absl::string_view kCreatedByUs = "create-by-koordqueue";
 
 constexpr size_t kMaxAdmissionChecks = 64;
+// Of fields that are not known, how many are named, and how much of each.
+constexpr size_t kMaxFieldNames = 8;
+constexpr size_t kMaxFieldName = 64;
 
 // The object's metadata, as far as every kind needs it.
 struct Meta {
@@ -163,6 +171,22 @@ void ReadUnitStatus(const Node& status, QueueUnit* unit) {
   unit->conditions = ReadConditions(status);
 }
 
+// The fields of `spec` that are not known, in name order; bounded, since anybody may write them.
+std::string UnknownFields(const Json* spec, std::initializer_list<absl::string_view> known) {
+  if (spec == nullptr || !spec->is_object()) return "";
+  std::vector<std::string> found;
+  for (const auto& field : spec->get_object()) {
+    const absl::string_view name(field.key().data(), field.key().size());
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      found.push_back(absl::StrCat("spec.", name.substr(0, kMaxFieldName)));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  const size_t shown = std::min(found.size(), kMaxFieldNames);
+  return absl::StrCat(absl::StrJoin(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                      found.size() > shown ? absl::StrCat("; and ", found.size() - shown, " more") : "");
+}
+
 }  // namespace
 
 absl::StatusOr<QueueUnit> ParseQueueUnit(const Json& object) {
@@ -223,6 +247,7 @@ absl::StatusOr<Quota> ParseQuota(const Json& object) {
   Amounts max = spec.Quantities("max");
   quota.max = std::move(max.amounts);
   quota.max_text = std::move(max.texts);
+  quota.unknown_fields = UnknownFields(Find(object, {"spec"}), {"min", "max"});
   quota.invalid = problems.Text();
   return quota;
 }

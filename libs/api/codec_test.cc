@@ -350,6 +350,19 @@ TEST_CASE("min and max of a quota, and what is wrong with them", "[codec]") {
   CHECK(ParsedQuota("{'name': 'q'}").max.Empty());
 }
 
+TEST_CASE("fields of a quota's spec that nobody reads are named, and change nothing", "[codec]") {
+  const Quota quota = ParsedQuota("{'name': 'q'}", "{'mx': {'cpu': '1'}, 'max': {'cpu': '2'}, 'Min': {'cpu': 'x'}}");
+  CHECK(quota.unknown_fields == "spec.Min, spec.mx");
+  CHECK(quota.invalid == "");
+  CHECK(quota.max == Resources{{"cpu", 2000}});
+  CHECK(ParsedQuota("{'name': 'q'}", "{'min': {}, 'max': {}}").unknown_fields == "");
+  CHECK(ParsedQuota("{'name': 'q'}", "null").unknown_fields == "");
+  CHECK(ParsedQuota("{'name': 'q'}", "{'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,'g':1,'h':1,'i':1,'j':1}").unknown_fields ==
+        "spec.a, spec.b, spec.c, spec.d, spec.e, spec.f, spec.g, spec.h; and 2 more");
+  const std::string name(1000, 'x');
+  CHECK(ParsedQuota("{'name': 'q'}", absl::StrCat("{'", name, "': 1}")).unknown_fields == "spec." + name.substr(0, 64));
+}
+
 TEST_CASE("a status patch holds what is set and nothing else", "[codec]") {
   CHECK(JsonText(UnitStatusPatch({})) == R"({"status":{}})");
 

@@ -36,6 +36,9 @@ struct Quota {
   std::vector<std::pair<std::string, std::string>> min_text;
   std::vector<std::pair<std::string, std::string>> max_text;
   std::string invalid;  // as QueueUnit::invalid; an invalid quota admits nothing
+  // Fields of the spec that nobody reads ("spec.mx, spec.other; and 3 more"): a slip
+  // perhaps, which the definition keeps. They change nothing.
+  std::string unknown_fields;
 
   friend bool operator==(const Quota&, const Quota&) = default;
 };

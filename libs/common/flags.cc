@@ -14,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "libs/common/closest_word.h"
 #include "libs/common/time_format.h"
 
 namespace kq {
@@ -26,21 +27,6 @@ absl::Status Wanted(absl::string_view what) { return absl::InvalidArgumentError(
 // The value in an error message, not too long.
 std::string Shown(absl::string_view value) {
   return value.size() <= 64 ? absl::StrCat("\"", value, "\"") : absl::StrCat("\"", value.substr(0, 61), "...\"");
-}
-
-// How many letters must be changed, added or left out to turn `a` into `b`.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 std::vector<std::string> SplitList(absl::string_view text) {
@@ -279,9 +265,10 @@ void FlagSet::ParseFlag(const std::vector<std::string>& words, size_t* at) {
   const bool has_value = equals != absl::string_view::npos;
   absl::string_view value = has_value ? spelled.substr(equals + 1) : "";
   spelled = spelled.substr(0, equals);
+  const absl::string_view typed = word.substr(0, std::min(word.find('='), word.size()));
 
   const auto known = names_.find(absl::StrReplaceAll(spelled, {{"_", "-"}}));
-  if (known == names_.end()) return Error(absl::StrCat("unknown flag --", spelled.substr(0, 64), Suggestion(spelled)));
+  if (known == names_.end()) return Error(absl::StrCat("unknown flag ", typed.substr(0, 66), Suggestion(spelled)));
   const Kind kind = flags_[known->second.flag].kind;
   if (!has_value) {
     if (kind == Kind::kSwitch || kind == Kind::kIgnoredSwitch) {
@@ -289,10 +276,10 @@ void FlagSet::ParseFlag(const std::vector<std::string>& words, size_t* at) {
     } else if (*at + 1 < words.size()) {
       value = words[++*at];
     } else {
-      return Error(absl::StrCat("flag --", spelled, " needs a value"));
+      return Error(absl::StrCat("flag ", typed, " needs a value"));
     }
   }
-  Apply(known->second, spelled, value);
+  Apply(known->second, typed, value);
 }
 
 size_t FlagSet::LeadingFlags(const std::vector<std::string>& words) const {
@@ -309,34 +296,26 @@ size_t FlagSet::LeadingFlags(const std::vector<std::string>& words) const {
   return at;
 }
 
-void FlagSet::Apply(const Name& name, absl::string_view spelled, absl::string_view value) {
+void FlagSet::Apply(const Name& name, absl::string_view typed, absl::string_view value) {
   Flag& flag = flags_[name.flag];
   flag.was_set = true;
   if (!name.deprecated_because.empty()) {
-    warnings_.push_back(absl::StrCat("flag --", spelled, " is deprecated: ", name.deprecated_because));
+    warnings_.push_back(absl::StrCat("flag ", typed, " is deprecated: ", name.deprecated_because));
   }
   if (flag.kind == Kind::kIgnored || flag.kind == Kind::kIgnoredSwitch) {
-    warnings_.push_back(absl::StrCat("flag --", spelled, " has no effect: ", flag.help));
+    warnings_.push_back(absl::StrCat("flag ", typed, " has no effect: ", flag.help));
     return;
   }
   if (const absl::Status status = flag.parse(value); !status.ok()) {
-    Error(absl::StrCat("flag --", spelled, ": ", Shown(value), " ", status.message()));
+    Error(absl::StrCat("flag ", typed, ": ", Shown(value), " ", status.message()));
   }
 }
 
 std::string FlagSet::Suggestion(absl::string_view name) const {
-  if (name.size() > 64) return "";
-  // Two slips are forgiven, fewer in a short name.
-  size_t best = std::min<size_t>(2, name.size() / 3) + 1;
-  std::string found;
-  for (const auto& [known, target] : names_) {
-    const size_t distance = EditDistance(absl::AsciiStrToLower(name), absl::AsciiStrToLower(known));
-    if (distance < best) {
-      best = distance;
-      found = known;
-    }
-  }
-  return found.empty() ? "" : absl::StrCat("; did you mean --", found, "?");
+  std::vector<std::string> known;
+  for (const auto& [spelled, target] : names_) known.push_back(spelled);
+  const std::string found = ClosestWord(name, known);
+  return found.empty() ? "" : absl::StrCat("; did you mean ", found.size() == 1 ? "-" : "--", found, "?");
 }
 
 std::optional<int> FlagSet::ParseOrExitCode(int argc, const char* const* argv) {

@@ -127,7 +127,8 @@ class FlagSet {
   void AddName(absl::string_view name, Name target);
   // Takes the flag at words[*at], and its value from the next word if need be.
   void ParseFlag(const std::vector<std::string>& words, size_t* at);
-  void Apply(const Name& name, absl::string_view spelled, absl::string_view value);
+  // `typed` is the flag with its dashes, as the user wrote it.
+  void Apply(const Name& name, absl::string_view typed, absl::string_view value);
   void Error(std::string problem) { errors_.push_back(std::move(problem)); }
   std::string Suggestion(absl::string_view name) const;
 

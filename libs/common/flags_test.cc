@@ -139,6 +139,19 @@ TEST_CASE("bad values are refused", "[flags]") {
   CHECK(Problems({"--zzz"}) == "unknown flag --zzz");
 }
 
+TEST_CASE("a flag is named in errors as it was typed", "[flags]") {
+  Settings settings;
+  FlagSet flags = Flags(&settings);
+  flags.Alias("l", "limit");
+  CHECK(flags.Parse({"-x", "-l", "many", "-limit=few", "-h=perhaps", "--worker", "-l"}).status().message() ==
+        "unknown flag -x\n"
+        "flag -l: \"many\" is not a whole number\n"
+        "flag -limit: \"few\" is not a whole number\n"
+        "flag -h: \"perhaps\" is not true or false\n"
+        "unknown flag --worker; did you mean --workers?\n"
+        "flag -l needs a value");
+}
+
 TEST_CASE("a long word is not repeated in full", "[flags]") {
   CHECK(Problems({"--limit=" + std::string(1000, 'x')}).size() < 150);
   CHECK(Problems({"--" + std::string(100'000, 'x')}).size() < 150);

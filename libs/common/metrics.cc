@@ -271,7 +271,7 @@ void MetricRegistry::ShowWhile(absl::string_view name, std::function<bool()> sho
 void MetricRegistry::AddBuildInfo(absl::string_view prefix, absl::string_view component) {
   AddGauge(absl::StrCat(prefix, "_build_info"), "1, with the version of the program in the labels.",
            {"component", "version", "git_commit"})
-      .Set({component, kVersion, kGitCommit}, 1);
+      .Set({component, kVersion, GitCommit()}, 1);
 }
 
 std::string MetricRegistry::Text() const {

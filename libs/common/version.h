@@ -3,17 +3,18 @@
 
 #include "absl/strings/string_view.h"
 
-// What is shown by --version, the user agent and the build_info metric. The
-// commit is given by whoever builds a release (--copt=-DKQ_GIT_COMMIT='"abc"');
-// everyday builds do without, so that a commit does not compile everything anew.
-#ifndef KQ_GIT_COMMIT
-#define KQ_GIT_COMMIT "unknown"
-#endif
-
 namespace kq {
 
+// Shown by --version, the user agent and the build_info metric.
 inline constexpr absl::string_view kVersion = "0.1.0";
-inline constexpr absl::string_view kGitCommit = KQ_GIT_COMMIT;
+
+// The last commit that changed what programs are made of, "-dirty" behind it if something
+// of that was edited (tools/workspace_status.sh). "unknown" outside of git, and in every
+// program that does not link :commit_stamp, as tests, which would else run anew.
+absl::string_view GitCommit();
+
+// Of :commit_stamp, or a weak one that is empty; GitCommit's alone.
+const char* StampedCommit();
 
 }  // namespace kq
 

@@ -30,7 +30,7 @@ sigset_t BlockSignals() {
 
 int RunUntilStopped(const std::string& program,
                     const std::function<absl::StatusOr<std::unique_ptr<RunningServer>>(std::function<void()>)>& start) {
-  KQ_LOG(Info, absl::StrCat("Starting ", program), {{"version", kVersion}, {"commit", kGitCommit}});
+  KQ_LOG(Info, absl::StrCat("Starting ", program), {{"version", kVersion}, {"commit", GitCommit()}});
   const sigset_t signals = BlockSignals();
   const auto server = start([] { ::kill(::getpid(), kLeaseSignal); });
   if (!server.ok()) {

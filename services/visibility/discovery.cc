@@ -184,7 +184,7 @@ Json VersionDocument() {
   return {{"major", "0"},
           {"minor", "1"},
           {"gitVersion", absl::StrCat("v", kVersion)},
-          {"gitCommit", std::string(kGitCommit)},
+          {"gitCommit", std::string(GitCommit())},
           {"gitTreeState", ""},
           {"buildDate", ""},
           {"goVersion", ""},

@@ -7,7 +7,8 @@ namespace kq::kqctl::testing {
 
 namespace v1 = queueing::v1;
 
-FakeScheduler::FakeScheduler(const std::shared_ptr<grpc::ServerCredentials>& credentials) : units_(Units()) {
+FakeScheduler::FakeScheduler(const std::shared_ptr<grpc::ServerCredentials>& credentials)
+    : units_(Units()), decisions_(Decided()) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort("localhost:0", credentials, &port_);
   builder.RegisterService(this);
@@ -30,6 +31,11 @@ void FakeScheduler::SetUnits(const v1::ListUnitsResponse& units) {
   units_ = units;
   ++revision_;
   changed_.SignalAll();
+}
+
+void FakeScheduler::ForgetDecisions() {
+  MutexLock lock(&mu_);
+  decisions_.Clear();
 }
 
 v1::ListUnitsRequest FakeScheduler::last_list() const {
@@ -116,8 +122,8 @@ grpc::Status FakeScheduler::Explain(grpc::ServerContext* context, const v1::Expl
 grpc::Status FakeScheduler::Decisions(grpc::ServerContext* context, const v1::DecisionsRequest* request,
                                       v1::DecisionsResponse* response) {
   if (grpc::Status status = Leading(context); !status.ok()) return status;
-  *response = Decided();
   MutexLock lock(&mu_);
+  *response = decisions_;
   last_decisions_ = *request;
   return grpc::Status::OK;
 }

@@ -25,6 +25,8 @@ class FakeScheduler final : public queueing::v1::Scheduler::Service {
   void StopLeading(const std::string& leader);
   // What ListUnits answers. Watches are told of the change.
   void SetUnits(const queueing::v1::ListUnitsResponse& units);
+  // From then on Decisions answers none.
+  void ForgetDecisions();
   queueing::v1::ListUnitsRequest last_list() const;
   queueing::v1::DecisionsRequest last_decisions() const;
   queueing::v1::GetSnapshotRequest last_snapshot() const;
@@ -58,6 +60,7 @@ class FakeScheduler final : public queueing::v1::Scheduler::Service {
   std::string leader_ ABSL_GUARDED_BY(mu_);
   uint64_t revision_ ABSL_GUARDED_BY(mu_) = 1;
   queueing::v1::ListUnitsResponse units_ ABSL_GUARDED_BY(mu_);
+  queueing::v1::DecisionsResponse decisions_ ABSL_GUARDED_BY(mu_);
   queueing::v1::ListUnitsRequest last_list_ ABSL_GUARDED_BY(mu_);
   queueing::v1::DecisionsRequest last_decisions_ ABSL_GUARDED_BY(mu_);
   queueing::v1::GetSnapshotRequest last_snapshot_ ABSL_GUARDED_BY(mu_);

@@ -123,8 +123,12 @@ struct CoreState {
   void TellTroubles(std::vector<Decision>* decisions);
   // Why a quota with an older one of its name, `in_force`, does not count.
   static std::string ShadowedText(const ObjectKey& in_force);
-  // What should be mended although the quota admits; empty if nothing is.
-  static std::string WarningAbout(const Quota& quota);
+  // What should be mended although the quota admits, with the reason of its event.
+  struct Warning {
+    absl::string_view reason;
+    std::string text;  // empty: nothing
+  };
+  static Warning WarningAbout(const Quota& quota);
   bool MayWriteQueue(const std::string& name, absl::Time now);
   QueueRecord* RecordOf(const std::string& name);
   void SortQueues();

@@ -113,7 +113,7 @@ std::shared_ptr<const QuotaSnapshot> CoreState::QuotaPicture(const Quota& quota,
   picture->children_guaranteed_used.SubtractOrZero(picture->self_guaranteed_used);
   picture->children = std::move(books.children);
   if (!books.trouble.ok()) picture->trouble = RefusalSentence(books.trouble.refusal);
-  picture->warning = WarningAbout(quota);
+  picture->warning = WarningAbout(quota).text;
   const auto charged = holders.find(quota.key.name);
   if (charged == holders.end()) return picture;
   picture->charged.reserve(charged->second.size());

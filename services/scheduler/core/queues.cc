@@ -56,9 +56,15 @@ std::string CoreState::ShadowedText(const ObjectKey& in_force) {
   return absl::StrCat("not in force: ", in_force.ToString(), " has the same name and is older");
 }
 
-std::string CoreState::WarningAbout(const Quota& quota) {
-  const std::string above = MinAboveMax(quota);
-  return above.empty() ? "" : absl::StrCat(above, ": no more than max is given");
+CoreState::Warning CoreState::WarningAbout(const Quota& quota) {
+  if (!quota.unknown_fields.empty()) {
+    return {"QuotaUnknownField",
+            absl::StrCat(quota.unknown_fields, ": not a field that is read; those are spec.min and spec.max")};
+  }
+  if (const std::string above = MinAboveMax(quota); !above.empty()) {
+    return {"MinAboveMax", absl::StrCat(above, ": no more than max is given")};
+  }
+  return {};
 }
 
 void CoreState::SortQueues() {
@@ -199,8 +205,8 @@ void CoreState::TellTroubles(std::vector<Decision>* decisions) {
     const Verdict& trouble = ledger.PathOf(quota->key.name).trouble();
     if (!trouble.ok()) {
       tell(*quota, RefusalName(trouble.refusal.refusal), RefusalSentence(trouble.refusal));
-    } else if (std::string warning = WarningAbout(*quota); !warning.empty()) {
-      tell(*quota, "MinAboveMax", std::move(warning));
+    } else if (Warning warning = WarningAbout(*quota); !warning.text.empty()) {
+      tell(*quota, warning.reason, std::move(warning.text));
     }
   }
   told_troubles = std::move(troubles);

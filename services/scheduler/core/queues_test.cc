@@ -237,6 +237,25 @@ TEST_CASE("what is wrong with a quota is an event on it, once until it is mended
   CHECK(world.Cycle() == Told{"notify team-a QuotaInvalid"});
 }
 
+TEST_CASE("a field of a quota that nobody reads is an event on it, once until it is mended, and the quota is in force",
+          "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4).UnknownFields("spec.mn"));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a QuotaUnknownField"});
+  CHECK(std::get<Notify>(world.last()[0]).message ==
+        "spec.mn: not a field that is read; those are spec.min and spec.max");
+  world.Add(MakeUnit("a").Cpu(4));
+  CHECK(world.Cycle() == Told{"dequeue a"});
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->trouble.empty());
+
+  world.Add(MakeQuota("team-a").Max(4).Version(2));
+  CHECK(world.Cycle().empty());
+  world.Add(MakeQuota("team-a").Max(4).UnknownFields("spec.mn").Version(3));
+  CHECK(world.Cycle() == Told{"notify team-a QuotaUnknownField"});
+}
+
 TEST_CASE("an admitted unit whose quota is gone is still shown", "[core]") {
   CoreWorld world;
   world.Add(MakeQuota("team-a").Max(4));

@@ -273,6 +273,7 @@ JsonObject EncodeQuota(const Quota& quota) {
   PutPairs(&object, "queueAnnotations", quota.queue_annotations);
   PutPairs(&object, "minText", quota.min_text);
   PutPairs(&object, "maxText", quota.max_text);
+  PutText(&object, "unknownFields", quota.unknown_fields);
   return object;
 }
 
@@ -289,6 +290,7 @@ absl::StatusOr<Quota> DecodeQuota(const Json& value) {
   quota.queue_annotations = reader.Pairs("queueAnnotations");
   quota.min_text = reader.Pairs("minText");
   quota.max_text = reader.Pairs("maxText");
+  quota.unknown_fields = reader.Text("unknownFields");
   if (!error.ok()) return error;
   return quota;
 }

@@ -47,10 +47,10 @@ bool TakeGuardAway(const std::string& name, Guards* guards) {
 // The commit of the workspace that `bazel run` was called in.
 std::string CommitOfWorkspace() {
   const char* workspace = std::getenv("BUILD_WORKSPACE_DIRECTORY");
-  if (workspace == nullptr || chdir(workspace) != 0) return std::string(kGitCommit);
+  if (workspace == nullptr || chdir(workspace) != 0) return std::string(GitCommit());
   const std::unique_ptr<FILE, int (*)(FILE*)> git(popen("git rev-parse --short HEAD 2>/dev/null", "r"), pclose);
   char line[64] = {};
-  if (git == nullptr || fgets(line, sizeof(line), git.get()) == nullptr) return std::string(kGitCommit);
+  if (git == nullptr || fgets(line, sizeof(line), git.get()) == nullptr) return std::string(GitCommit());
   return std::string(absl::StripAsciiWhitespace(line));
 }
 

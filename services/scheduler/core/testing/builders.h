@@ -160,6 +160,10 @@ class MakeQuota {
     quota_.queue_policy = label;
     return *this;
   }
+  MakeQuota& UnknownFields(const std::string& names) {
+    quota_.unknown_fields = names;
+    return *this;
+  }
   MakeQuota& Invalid(const std::string& why) {
     quota_.invalid = why;
     return *this;

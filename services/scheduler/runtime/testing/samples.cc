@@ -96,6 +96,7 @@ Quota SampleQuota(const std::string& name) {
   quota.queue_annotations = {{"koord-queue/max-depth", "5"}};
   quota.min_text = {{"cpu", "1"}};
   quota.max_text = {{"cpu", "4"}, {"memory", "0"}};
+  quota.unknown_fields = "spec.mx";
   quota.invalid = "spec.max.memory: negative";
   return quota;
 }
