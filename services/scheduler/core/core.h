@@ -83,7 +83,7 @@ class Core {
     int64_t count = 0;
   };
   int64_t asked() const;
-  // Asks per (queue, outcome) of the last cycle, in order.
+  // Asks per (queue, outcome) of the last cycle.
   const std::vector<AskCount>& last_cycle() const;
 
   // Every invariant that does not hold, in words; empty if all do. Costs a walk

@@ -36,6 +36,8 @@ struct QueueRecord {
   PendingQueue pending;
   RefusalDetail unusable;                        // kNone: it admits
   std::string trouble;                           // for people; may be set although it admits
+  int64_t served = 0;                            // which admission its last one was; 0: none since the start
+  int64_t admitted_now = 0, refused_now = 0;     // asks of this cycle
   std::shared_ptr<const QueueSnapshot> picture;  // null: out of date
 };
 
@@ -87,13 +89,16 @@ struct CoreState {
   // --- cycle.cc
   void WakeResting(absl::Time now);
   void WakeParked();
-  void AskQueue(QueueRecord* queue, absl::Time now, std::vector<Decision>* decisions);
+  void AskQueues(absl::Time now, std::vector<Decision>* decisions);
+  // Queues of one priority: an admission each, and again; first whose last was longest ago.
+  void TakeTurns(std::vector<QueueRecord*> queues, int64_t limit, absl::Time now, std::vector<Decision>* decisions);
+  // Whether one was admitted; if not, nobody is left to ask, or `limit` is reached.
+  bool AskUntilAdmitted(QueueRecord* queue, int64_t limit, absl::Time now, std::vector<Decision>* decisions);
   Verdict Ask(UnitEntry* entry, const QueueRecord& queue, const Resources& need);
   Decision Admit(UnitEntry* entry, QueueRecord* queue, const Resources& need, absl::Time now);
   void Refuse(UnitEntry* entry, QueueRecord* queue, RefusalDetail why, absl::Time now,
               std::vector<Decision>* decisions);
   void ParkBehindHeads(QueueRecord* queue, absl::Time now, std::vector<Decision>* decisions);
-  void CountAsk(const std::string& queue, bool admitted);
 
   // --- telling.cc
   // Tells the object why it waits, unless it says so already or the write that
@@ -175,6 +180,7 @@ struct CoreState {
   bool changed = true;
   bool more_to_ask = false;  // the last cycle stopped at its limit
   int64_t asked = 0;
+  int64_t admissions = 0;
   std::shared_ptr<const RefusalDetail> last_why;  // of the unit refused last
   std::vector<Core::AskCount> last_cycle;
 

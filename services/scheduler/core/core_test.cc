@@ -2,6 +2,7 @@
 #include "services/scheduler/core/core.h"
 
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ CoreWorld TeamA(int64_t max, const std::string& policy = "Priority") {
   world.Lead();
   world.Cycle();
   return world;
+}
+
+Told Dequeues(Told told) {
+  std::erase_if(told, [](const std::string& one) { return one.rfind("dequeue ", 0) != 0; });
+  return told;
 }
 
 // Everything admitted in the last cycle is confirmed by the server.
@@ -553,7 +559,40 @@ TEST_CASE("a queue that turns from Block to Priority lets the small ones pass", 
   CHECK(world.Cycle() == Told{"dequeue small"});
 }
 
-TEST_CASE("queues are served by priority, then by name", "[core]") {
+TEST_CASE("queues of one priority take turns, within a cycle and from one to the next", "[core]") {
+  // Row 68 of the field reports: all jobs of one queue went before those of the other.
+  CoreWorld world;
+  world.Add(MakeQuota("p").Max(4));
+  for (const char* name : {"a", "b"}) {
+    world.Add(MakeQuota(name).Parent("p").Max(9));
+    world.Add(MakeQueue(name));
+  }
+  world.Add(MakeQueue("p"));
+  world.Lead();
+  std::map<std::string, QueueUnit> units;
+  const auto add = [&](const std::string& name, const QueueUnit& unit) {
+    world.Apply(UnitUpserted{unit});
+    units[name] = unit;
+  };
+  for (int i = 1; i <= 4; ++i) {
+    for (const std::string queue : {"a", "b"}) {
+      const std::string name = absl::StrCat(queue, i);
+      add(name, MakeUnit(name).Quota(queue).Cpu(1).Obj());
+    }
+  }
+  add("b0", MakeUnit("b0").Quota("b").Cpu(5).Priority(9).Obj());  // never fits, and costs its queue no turn
+  CHECK(Dequeues(world.Cycle()) == Told{"dequeue a1", "dequeue b1", "dequeue a2", "dequeue b2"});
+  const auto ends = [&](const std::string& name) {
+    world.Apply(UnitRemoved{units[name].key, units[name].uid, 100});
+    return Dequeues(world.Cycle());
+  };
+  CHECK(ends("a1") == Told{"dequeue a3"});
+  CHECK(ends("a2") == Told{"dequeue b3"});
+  CHECK(ends("b1") == Told{"dequeue a4"});
+  CHECK(ends("a3") == Told{"dequeue b4"});
+}
+
+TEST_CASE("queues are served by priority; of one priority first by name", "[core]") {
   CoreWorld world;
   world.Add(MakeQuota("p").Max(4));
   for (const char* name : {"a", "b", "c"}) world.Add(MakeQuota(name).Parent("p").Max(4));

@@ -10,6 +10,7 @@ namespace kq::scheduler {
 std::vector<Decision> Core::RunCycle(absl::Time now) {
   CoreState& state = *state_;
   state.last_cycle.clear();
+  state.more_to_ask = false;
   if (!MayDecide()) return {};
   std::vector<Decision> decisions = std::exchange(state.notices, {});
 
@@ -19,13 +20,7 @@ std::vector<Decision> Core::RunCycle(absl::Time now) {
   state.WakeResting(now);
   state.WakeParked();
   // 3. Queues in order, best unit first: ask, then admit or park.
-  const int64_t limit = state.asked + state.options.asks_per_cycle;
-  state.more_to_ask = false;
-  for (QueueRecord* queue : state.queue_order) {
-    state.AskQueue(queue, now, &decisions);
-    if (state.asked >= limit) state.more_to_ask = true;
-    if (state.more_to_ask) break;
-  }
+  state.AskQueues(now, &decisions);
   // 4. Tell the units that wait in no queue, those whose message was lost, and
   // those whose numbers are old.
   state.TellUnplaced(now, &decisions);
@@ -53,23 +48,63 @@ void CoreState::WakeParked() {
   for (UnitEntry* entry : woken) MakeReady(entry);
 }
 
-void CoreState::AskQueue(QueueRecord* queue, absl::Time now, std::vector<Decision>* decisions) {
-  const int64_t limit = options.asks_per_cycle;
-  int64_t here = 0;
+void CoreState::AskQueues(absl::Time now, std::vector<Decision>* decisions) {
+  const int64_t limit = asked + options.asks_per_cycle;
+  for (auto queue = queue_order.begin(); queue != queue_order.end() && !more_to_ask;) {
+    const int32_t priority = (*queue)->object.priority;
+    std::vector<QueueRecord*> equals;
+    for (; queue != queue_order.end() && (*queue)->object.priority == priority; ++queue) {
+      if ((*queue)->pending.NextToAsk() != nullptr) {
+        equals.push_back(*queue);
+      } else {
+        ParkBehindHeads(*queue, now, decisions);
+      }
+    }
+    TakeTurns(std::move(equals), limit, now, decisions);
+  }
+  for (QueueRecord* queue : queue_order) {
+    for (const bool admitted : {true, false}) {
+      int64_t& count = admitted ? queue->admitted_now : queue->refused_now;
+      if (count > 0) last_cycle.push_back({queue->object.key.name, admitted, std::exchange(count, 0)});
+    }
+  }
+}
+
+void CoreState::TakeTurns(std::vector<QueueRecord*> queues, int64_t limit, absl::Time now,
+                          std::vector<Decision>* decisions) {
+  std::stable_sort(queues.begin(), queues.end(),
+                   [](const QueueRecord* a, const QueueRecord* b) { return a->served < b->served; });
+  while (!queues.empty()) {
+    std::vector<QueueRecord*> again;
+    for (QueueRecord* queue : queues) {
+      if (AskUntilAdmitted(queue, limit, now, decisions)) again.push_back(queue);
+      if (more_to_ask) return;
+    }
+    queues = std::move(again);
+  }
+}
+
+bool CoreState::AskUntilAdmitted(QueueRecord* queue, int64_t limit, absl::Time now, std::vector<Decision>* decisions) {
   while (UnitEntry* entry = queue->pending.NextToAsk()) {
-    if (here++ == limit) return;
+    if (asked >= limit) {
+      more_to_ask = true;
+      return false;
+    }
     changed = true;
     queue->picture = nullptr;
     const Resources need = Need(*entry->unit);
     Verdict verdict = Ask(entry, *queue, need);
-    CountAsk(queue->object.key.name, verdict.ok());
     if (verdict.ok()) {
+      ++queue->admitted_now;
+      queue->served = ++admissions;
       decisions->push_back(Admit(entry, queue, need, now));
-    } else {
-      Refuse(entry, queue, std::move(verdict.refusal), now, decisions);
+      return true;
     }
+    ++queue->refused_now;
+    Refuse(entry, queue, std::move(verdict.refusal), now, decisions);
   }
   ParkBehindHeads(queue, now, decisions);
+  return false;
 }
 
 Verdict CoreState::Ask(UnitEntry* entry, const QueueRecord& queue, const Resources& need) {
@@ -126,16 +161,6 @@ void CoreState::ParkBehindHeads(QueueRecord* queue, absl::Time now, std::vector<
     queue->picture = nullptr;
     Refuse(entry, queue, std::move(why), now, decisions);
   }
-}
-
-void CoreState::CountAsk(const std::string& queue, bool admitted) {
-  for (auto count = last_cycle.rbegin(); count != last_cycle.rend() && count->queue == queue; ++count) {
-    if (count->admitted == admitted) {
-      ++count->count;
-      return;
-    }
-  }
-  last_cycle.push_back({queue, admitted, 1});
 }
 
 }  // namespace kq::scheduler
