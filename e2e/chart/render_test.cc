@@ -560,6 +560,47 @@ TEST_CASE("metrics may be scraped from everywhere, or from where it is said", "[
   CHECK(peers("--set networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus") == wanted);
 }
 
+// "koord-queue-visibility livenessProbe metrics", with the scheme where it is not plain HTTP.
+std::vector<std::string> ProbesOf(const Json& deployment) {
+  std::vector<std::string> probes;
+  for (const Json& container : Find(deployment, {"spec", "template", "spec", "containers"})->as_array()) {
+    for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+      const Json* get = Find(container, {probe, "httpGet"});
+      if (get == nullptr) continue;
+      const std::string scheme = StringAt(*get, {"scheme"});
+      probes.push_back(absl::StrCat(StringAt(container, {"name"}), " ", probe, " ", StringAt(*get, {"port"}),
+                                    scheme.empty() ? "" : " ", scheme));
+    }
+  }
+  return probes;
+}
+
+// A port where users call can be full of them, and a kubelet that cannot get through would restart the pod.
+TEST_CASE("probes come to a port where no user calls, in plain HTTP, and the network lets them in", "[chart]") {
+  const Helm helm;
+  const std::string rendered = helm.Render(kEverything).output;
+  std::map<std::string, std::vector<std::string>> probes;
+  for (const Json& deployment : ObjectsOf(rendered, "Deployment")) {
+    probes[StringAt(deployment, {"metadata", "name"})] = ProbesOf(deployment);
+  }
+  CHECK(probes ==
+        std::map<std::string, std::vector<std::string>>{
+            {"koord-queue",
+             {"controller livenessProbe metrics", "controller readinessProbe metrics",
+              "debug-api livenessProbe debug-metrics"}},
+            {"koord-queue-controllers", {"manager livenessProbe health", "manager readinessProbe health"}},
+            {"koord-queue-visibility", {"visibility livenessProbe metrics", "visibility readinessProbe metrics"}},
+            {"koord-queue-debug-api",
+             {"debug-api livenessProbe debug-metrics", "debug-api readinessProbe debug-metrics"}}});
+  for (const Json& policy : ObjectsOf(rendered, "NetworkPolicy")) {
+    const std::string rules = JsonText(*Find(policy, {"spec", "ingress"}));
+    for (const std::string& probe : probes[StringAt(policy, {"metadata", "name"})]) {
+      CAPTURE(probe, rules);
+      CHECK(absl::StrContains(rules, absl::StrCat("{\"port\":\"", probe.substr(probe.rfind(' ') + 1), "\"}")));
+    }
+  }
+}
+
 TEST_CASE("which objects there are", "[chart]") {
   const Helm helm;
   const std::vector<std::string> plain = ObjectsIn(helm.Render("").output);
