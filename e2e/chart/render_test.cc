@@ -560,7 +560,7 @@ TEST_CASE("metrics may be scraped from everywhere, or from where it is said", "[
   CHECK(peers("--set networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus") == wanted);
 }
 
-// "koord-queue-visibility livenessProbe metrics", with the scheme where it is not plain HTTP.
+// "visibility livenessProbe metrics", with the scheme where it is not plain HTTP.
 std::vector<std::string> ProbesOf(const Json& deployment) {
   std::vector<std::string> probes;
   for (const Json& container : Find(deployment, {"spec", "template", "spec", "containers"})->as_array()) {
@@ -568,8 +568,8 @@ std::vector<std::string> ProbesOf(const Json& deployment) {
       const Json* get = Find(container, {probe, "httpGet"});
       if (get == nullptr) continue;
       const std::string scheme = StringAt(*get, {"scheme"});
-      probes.push_back(absl::StrCat(StringAt(container, {"name"}), " ", probe, " ", StringAt(*get, {"port"}),
-                                    scheme.empty() ? "" : " ", scheme));
+      probes.push_back(absl::StrCat(StringAt(container, {"name"}), " ", probe, scheme.empty() ? "" : " ", scheme, " ",
+                                    StringAt(*get, {"port"})));
     }
   }
   return probes;
@@ -579,26 +579,30 @@ std::vector<std::string> ProbesOf(const Json& deployment) {
 TEST_CASE("probes come to a port where no user calls, in plain HTTP, and the network lets them in", "[chart]") {
   const Helm helm;
   const std::string rendered = helm.Render(kEverything).output;
-  std::map<std::string, std::vector<std::string>> probes;
-  for (const Json& deployment : ObjectsOf(rendered, "Deployment")) {
-    probes[StringAt(deployment, {"metadata", "name"})] = ProbesOf(deployment);
-  }
-  CHECK(probes ==
-        std::map<std::string, std::vector<std::string>>{
-            {"koord-queue",
-             {"controller livenessProbe metrics", "controller readinessProbe metrics",
-              "debug-api livenessProbe debug-metrics"}},
-            {"koord-queue-controllers", {"manager livenessProbe health", "manager readinessProbe health"}},
-            {"koord-queue-visibility", {"visibility livenessProbe metrics", "visibility readinessProbe metrics"}},
-            {"koord-queue-debug-api",
-             {"debug-api livenessProbe debug-metrics", "debug-api readinessProbe debug-metrics"}}});
+  std::map<std::string, std::string> network;  // by Deployment
   for (const Json& policy : ObjectsOf(rendered, "NetworkPolicy")) {
-    const std::string rules = JsonText(*Find(policy, {"spec", "ingress"}));
-    for (const std::string& probe : probes[StringAt(policy, {"metadata", "name"})]) {
-      CAPTURE(probe, rules);
-      CHECK(absl::StrContains(rules, absl::StrCat("{\"port\":\"", probe.substr(probe.rfind(' ') + 1), "\"}")));
+    network[StringAt(policy, {"metadata", "name"})] = JsonText(*Find(policy, {"spec", "ingress"}));
+  }
+  std::vector<std::string> probes;
+  for (const Json& deployment : ObjectsOf(rendered, "Deployment")) {
+    const std::string name = StringAt(deployment, {"metadata", "name"});
+    for (const std::string& probe : ProbesOf(deployment)) {
+      CAPTURE(name, probe);
+      probes.push_back(absl::StrCat(name, ": ", probe));
+      CHECK_THAT(network[name],
+                 Catch::Contains(absl::StrCat("{\"port\":\"", probe.substr(probe.rfind(' ') + 1), "\"}")));
     }
   }
+  std::sort(probes.begin(), probes.end());
+  CHECK(probes == std::vector<std::string>{"koord-queue-controllers: manager livenessProbe health",
+                                           "koord-queue-controllers: manager readinessProbe health",
+                                           "koord-queue-debug-api: debug-api livenessProbe debug-metrics",
+                                           "koord-queue-debug-api: debug-api readinessProbe debug-metrics",
+                                           "koord-queue-visibility: visibility livenessProbe metrics",
+                                           "koord-queue-visibility: visibility readinessProbe metrics",
+                                           "koord-queue: controller livenessProbe metrics",
+                                           "koord-queue: controller readinessProbe metrics",
+                                           "koord-queue: debug-api livenessProbe debug-metrics"});
 }
 
 TEST_CASE("which objects there are", "[chart]") {
