@@ -270,9 +270,9 @@ std::string ComplaintsAbout(const std::string& rendered) {
     CAPTURE(command);
     // With one that it cannot read, it ends and names all such.
     const std::string said = Run(absl::StrCat("{ ", command, " -v=never 2>&1 || true; }"));
-    CHECK_THAT(said, Catch::Contains("flag --v: \"never\" is not a whole number"));
+    CHECK_THAT(said, Catch::Contains("flag -v: \"never\" is not a whole number"));
     for (const absl::string_view line : absl::StrSplit(said, '\n', absl::SkipEmpty())) {
-      const bool expected = absl::StrContains(line, "flag --v: \"never\"") || absl::StartsWith(line, "See ") ||
+      const bool expected = absl::StrContains(line, "flag -v: \"never\"") || absl::StartsWith(line, "See ") ||
                             absl::StrContains(line, "cannot read") || absl::StrContains(line, "cannot be read");
       if (!expected) absl::StrAppend(&complaints, line, "\n");
     }
