@@ -208,22 +208,12 @@ start_visibility() { # GRPC_PORT
   [ "$place" = local ] || return 0
   local port metrics
   port=$(free_port 8082) metrics=$(free_port 8083)
-  cat >"$state/visibility.yaml" <<YAML
-apiVersion: v1
-kind: Service
-metadata: {name: koord-queue-visibility-server, namespace: koord-queue}
-spec: {type: ExternalName, externalName: localhost}      # a process of this machine instead of pods
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1alpha1.visibility.koord-queue.x-k8s.io}
-spec:
-  group: visibility.koord-queue.x-k8s.io
-  version: v1alpha1
-  groupPriorityMinimum: 100
-  versionPriority: 100
-  service: {name: koord-queue-visibility-server, namespace: koord-queue, port: $port}
-YAML
+  # The chart's own Service and APIService, for a process of this machine instead of pods. helm lies beside kubectl.
+  cp -rL "$root/deploy/chart/koord-queue" "$state/chart" # helm remarks upon each link, as a test's files are
+  HELM_CACHE_HOME=$state/helm HELM_CONFIG_HOME=$state/helm HELM_DATA_HOME=$state/helm "$(dirname "$kubectl")/helm" \
+    template koord-queue "$state/chart" --namespace koord-queue --show-only templates/visibility.yaml \
+    --set "controller.enableVisibilityServer=true,visibility.service.externalName=localhost,visibility.service.port=$port" |
+    awk 'BEGIN { RS = "---\n"; ORS = "" } /\nkind: (Service|APIService)\n/ { print RS $0 }' >"$state/visibility.yaml"
   kubectl create -f "$state/visibility.yaml" >/dev/null
   start koord-queue-visibility "$programs/koord-queue-visibility" --kubeconfig="$state/kubeconfig" --v=4 \
     --server="127.0.0.1:$1" --bind-address="127.0.0.1:$port" --metrics-bind-address="127.0.0.1:$metrics"

@@ -2,15 +2,23 @@
 
 #include <boost/json.hpp>
 #include <fstream>
+#include <stdexcept>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "libs/common/json.h"
 
 namespace kq::e2e {
 namespace {
 
 constexpr char kNamespace[] = "koord-queue";
+constexpr char kRbac[] = "rbac.authorization.k8s.io";
+
+std::string UserName(const std::string& account) {
+  return absl::StrCat("system:serviceaccount:", kNamespace, ":", account);
+}
 
 std::vector<std::string> Texts(const Json& rule, absl::string_view field) {
   std::vector<std::string> texts;
@@ -44,6 +52,12 @@ bool IsBoundTo(const Json& binding, const std::string& account) {
   return false;
 }
 
+void WriteRules(TestCluster* cluster, const BoundRole& role, Json rules) {
+  const absl::StatusOr<Json> written =
+      cluster->api().Patch({.resource = role.kind, .key = role.key, .patch = {{"rules", std::move(rules)}}});
+  if (!written.ok()) throw std::runtime_error(absl::StrCat(role.key.name, ": ", written.status().ToString()));
+}
+
 }  // namespace
 
 std::string Action::ToString() const {
@@ -51,26 +65,49 @@ std::string Action::ToString() const {
                       ns.empty() ? "" : " in ", ns);
 }
 
-std::set<Action> GrantedTo(TestCluster* cluster, const std::string& account) {
-  const std::string group = "rbac.authorization.k8s.io";
-  std::set<Action> granted;
+std::vector<BoundRole> RolesOf(TestCluster* cluster, const std::string& account) {
+  std::vector<BoundRole> roles;
   for (const char* kind : {"rolebindings", "clusterrolebindings"}) {
-    for (const Json& binding : cluster->ListAll({group, "v1", kind})) {
+    for (const Json& binding : cluster->ListAll({kRbac, "v1", kind})) {
       if (!IsBoundTo(binding, account)) continue;
       const bool everywhere = StringAt(binding, {"roleRef", "kind"}) == "ClusterRole";
       const std::string ns = StringAt(binding, {"metadata", "namespace"});
-      const absl::StatusOr<Json> role =
-          cluster->api().Get({group, "v1", everywhere ? "clusterroles" : "roles"},
-                             {everywhere ? "" : ns, StringAt(binding, {"roleRef", "name"})});
-      if (!role.ok()) continue;  // a binding to nothing grants nothing
-      for (const Json& rule : role->at("rules").as_array()) AddRule(rule, ns, &granted);
+      BoundRole role;
+      role.kind = {kRbac, "v1", everywhere ? "clusterroles" : "roles"};
+      role.key = {everywhere ? "" : ns, StringAt(binding, {"roleRef", "name"})};
+      const absl::StatusOr<Json> object = cluster->api().Get(role.kind, role.key);
+      if (!object.ok()) continue;  // a binding to nothing grants nothing
+      role.rules = object->at("rules");
+      for (const Json& rule : role.rules.as_array()) AddRule(rule, ns, &role.actions);
+      roles.push_back(std::move(role));
     }
   }
+  return roles;
+}
+
+std::set<Action> GrantedBy(const std::vector<BoundRole>& roles) {
+  std::set<Action> granted;
+  for (const BoundRole& role : roles) granted.insert(role.actions.begin(), role.actions.end());
   return granted;
 }
 
+void TakeAway(TestCluster* cluster, const BoundRole& role, const Action& action) {
+  JsonArray rules;
+  for (const Action& one : role.actions) {
+    if (one == action) continue;
+    JsonObject rule = {{"verbs", JsonArray{Json(one.verb)}},
+                       {"apiGroups", JsonArray{Json(one.group)}},
+                       {"resources", JsonArray{Json(one.resource)}}};
+    if (!one.name.empty()) rule["resourceNames"] = JsonArray{Json(one.name)};
+    rules.push_back(std::move(rule));
+  }
+  WriteRules(cluster, role, std::move(rules));
+}
+
+void GiveBack(TestCluster* cluster, const BoundRole& role) { WriteRules(cluster, role, role.rules); }
+
 Requests RequestsOf(const std::string& audit_log, const std::string& account) {
-  const std::string user = absl::StrCat("system:serviceaccount:", kNamespace, ":", account);
+  const std::string user = UserName(account);
   Requests requests;
   std::ifstream in(audit_log);
   for (std::string line; std::getline(in, line);) {
@@ -96,6 +133,23 @@ Requests RequestsOf(const std::string& audit_log, const std::string& account) {
 bool Covers(const Action& granted, const Action& request) {
   return granted.verb == request.verb && granted.group == request.group && granted.resource == request.resource &&
          (granted.ns.empty() || granted.ns == request.ns) && (granted.name.empty() || granted.name == request.name);
+}
+
+bool MayDo(TestCluster* cluster, const std::string& account, const Action& request) {
+  const std::pair<std::string, std::string> resource = absl::StrSplit(request.resource, absl::MaxSplits('/', 1));
+  const JsonObject attributes = {{"verb", request.verb},       {"group", request.group},
+                                 {"resource", resource.first}, {"subresource", resource.second},
+                                 {"namespace", request.ns},    {"name", request.name}};
+  const JsonArray groups = {"system:serviceaccounts", Json(absl::StrCat("system:serviceaccounts:", kNamespace)),
+                            "system:authenticated"};
+  const absl::StatusOr<Json> review = cluster->api().Create(
+      {"authorization.k8s.io", "v1", "subjectaccessreviews"}, "",
+      {{"apiVersion", "authorization.k8s.io/v1"},
+       {"kind", "SubjectAccessReview"},
+       {"spec", {{"user", UserName(account)}, {"groups", groups}, {"resourceAttributes", attributes}}}});
+  if (!review.ok()) throw std::runtime_error(review.status().ToString());
+  const Json* allowed = Find(*review, {"status", "allowed"});
+  return allowed != nullptr && allowed->is_bool() && allowed->get_bool();
 }
 
 }  // namespace kq::e2e

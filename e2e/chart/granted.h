@@ -23,8 +23,21 @@ struct Action {
   friend auto operator<=>(const Action&, const Action&) = default;
 };
 
-// The rules of all roles that are bound to the account, one verb and resource each.
-std::set<Action> GrantedTo(TestCluster* cluster, const std::string& account);
+// A Role or ClusterRole that is bound to an account, with its rules taken apart.
+struct BoundRole {
+  KubeResource kind;
+  ObjectKey key;
+  Json rules;  // as they are in the object
+  std::set<Action> actions;
+};
+std::vector<BoundRole> RolesOf(TestCluster* cluster, const std::string& account);
+
+// The actions of all these roles.
+std::set<Action> GrantedBy(const std::vector<BoundRole>& roles);
+
+// Leaves the role what it grants but for this one action; and gives it back what it had.
+void TakeAway(TestCluster* cluster, const BoundRole& role, const Action& action);
+void GiveBack(TestCluster* cluster, const BoundRole& role);
 
 // The requests of an account of namespace koord-queue in an audit log.
 struct Requests {
@@ -35,6 +48,10 @@ Requests RequestsOf(const std::string& audit_log, const std::string& account);
 
 // Whether the granted action covers the request.
 bool Covers(const Action& granted, const Action& request);
+
+// Whether the API server lets the account do this, by all that is bound to it and to
+// its groups, at this moment.
+bool MayDo(TestCluster* cluster, const std::string& account, const Action& request);
 
 }  // namespace kq::e2e
 

@@ -1,7 +1,6 @@
 #include "e2e/chart/pod_process.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <boost/json.hpp>
 #include <cstdlib>
@@ -52,7 +51,8 @@ PodProcess::PodProcess(TestCluster* cluster, PodProcessOptions options)
   std::string folder = (std::filesystem::temp_directory_path() / "pod-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) Fail(absl::StrCat("cannot make ", folder));
   folder_ = folder;
-  log_ = LogFile(absl::StrCat(options_.deployment, "-", options_.container, "-", getpid(), ".log"));
+  const std::string& name = options_.pod.empty() ? options_.deployment : options_.pod;
+  log_ = LogFile(absl::StrCat(name, "-", options_.container, folder.substr(folder.rfind('-')), ".log"));
   ReadDeployment();
 }
 
@@ -78,9 +78,10 @@ void PodProcess::ReadDeployment() {
     arguments_.push_back(Localized(std::string(argument.as_string())));
   }
   const std::string selector = StringAt(*deployment, {"spec", "selector", "matchLabels", "control-plane"});
-  pod_ =
-      cluster_->Kubectl(absl::StrCat("get pods -n ", kNamespace, " -l control-plane=", selector,
-                                     " --field-selector=status.phase=Running -o jsonpath='{.items[0].metadata.name}'"));
+  const std::string which = options_.pod.empty() ? "" : absl::StrCat(",metadata.name=", options_.pod);
+  pod_ = cluster_->Kubectl(absl::StrCat("get pods -n ", kNamespace, " -l control-plane=", selector,
+                                        " --field-selector=status.phase=Running", which,
+                                        " -o jsonpath='{.items[0].metadata.name}'"));
 }
 
 void PodProcess::RefreshVolumes() {
@@ -183,6 +184,10 @@ std::pair<int, std::string> PodProcess::Fetch(const std::string& flag, const std
   const absl::StatusOr<HttpResponse> answer = (*client)->Call(request, kCallTimeout);
   if (!answer.ok()) return {0, answer.status().ToString()};
   return {answer->code, answer->body};
+}
+
+bool PodProcess::Leads() const {
+  return absl::StrContains(Fetch("metrics-bind-address", "/metrics").second, "\nkoord_queue_leader 1\n");
 }
 
 std::string PodProcess::LogText() const { return FileText(log_); }

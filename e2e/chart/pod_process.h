@@ -20,6 +20,7 @@ struct PodProcessOptions {
   std::string deployment;  // in namespace koord-queue
   std::string container;
   std::string program;                    // "services/scheduler/koord-queue", of the test's data
+  std::string pod = {};                   // which of the Deployment's; empty: any one that runs
   std::string scheduler = {};             // the address behind --server
   std::string kubeconfig = {};            // of a proxy before the API server; empty: straight to it
   std::map<std::string, int> ports = {};  // by flag ("bind-address"); others are free ones
@@ -32,7 +33,7 @@ struct PodProcessOptions {
 // Ended with the object. Not thread-safe.
 class PodProcess {
  public:
-  // REQUIRES: the Deployment has a running pod. The cluster must outlive it.
+  // REQUIRES: the Deployment has such a pod, and it runs. The cluster must outlive it.
   PodProcess(TestCluster* cluster, PodProcessOptions options);
   ~PodProcess();
 
@@ -44,12 +45,18 @@ class PodProcess {
   void RefreshVolumes();
   // SIGTERM; its exit code.
   absl::StatusOr<int> Stop();
-  void Kill();
+  void Kill();  // -9, and waits
 
   // The port of an address flag ("metrics-bind-address").
   int Port(const std::string& flag) const { return ports_.at(flag); }
   // A GET without TLS: code and body; 0 if there is no answer.
   std::pair<int, std::string> Fetch(const std::string& flag, const std::string& path) const;
+  // Of /readyz at its port for metrics.
+  bool Ready() const { return Fetch("metrics-bind-address", "/readyz").first == 200; }
+  // Whether a scheduler says that it holds the lease.
+  bool Leads() const;
+  // The file of what it says, this object's own.
+  const std::string& log() const { return log_; }
   std::string LogText() const;
 
   const std::string& pod() const { return pod_; }

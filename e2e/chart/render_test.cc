@@ -270,9 +270,9 @@ std::string ComplaintsAbout(const std::string& rendered) {
     CAPTURE(command);
     // With one that it cannot read, it ends and names all such.
     const std::string said = Run(absl::StrCat("{ ", command, " -v=never 2>&1 || true; }"));
-    CHECK_THAT(said, Catch::Contains("flag --v: \"never\" is not a whole number"));
+    CHECK_THAT(said, Catch::Contains("flag -v: \"never\" is not a whole number"));
     for (const absl::string_view line : absl::StrSplit(said, '\n', absl::SkipEmpty())) {
-      const bool expected = absl::StrContains(line, "flag --v: \"never\"") || absl::StartsWith(line, "See ") ||
+      const bool expected = absl::StrContains(line, "flag -v: \"never\"") || absl::StartsWith(line, "See ") ||
                             absl::StrContains(line, "cannot read") || absl::StrContains(line, "cannot be read");
       if (!expected) absl::StrAppend(&complaints, line, "\n");
     }
@@ -558,6 +558,51 @@ TEST_CASE("metrics may be scraped from everywhere, or from where it is said", "[
     if (absl::EndsWith(port, "metrics")) count = 1;
   }
   CHECK(peers("--set networkPolicy.metricsFrom[0].podSelector.matchLabels.app=prometheus") == wanted);
+}
+
+// "visibility livenessProbe metrics", with the scheme where it is not plain HTTP.
+std::vector<std::string> ProbesOf(const Json& deployment) {
+  std::vector<std::string> probes;
+  for (const Json& container : Find(deployment, {"spec", "template", "spec", "containers"})->as_array()) {
+    for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+      const Json* get = Find(container, {probe, "httpGet"});
+      if (get == nullptr) continue;
+      const std::string scheme = StringAt(*get, {"scheme"});
+      probes.push_back(absl::StrCat(StringAt(container, {"name"}), " ", probe, scheme.empty() ? "" : " ", scheme, " ",
+                                    StringAt(*get, {"port"})));
+    }
+  }
+  return probes;
+}
+
+// A port where users call can be full of them, and a kubelet that cannot get through would restart the pod.
+TEST_CASE("probes come to a port where no user calls, in plain HTTP, and the network lets them in", "[chart]") {
+  const Helm helm;
+  const std::string rendered = helm.Render(kEverything).output;
+  std::map<std::string, std::string> network;  // by Deployment
+  for (const Json& policy : ObjectsOf(rendered, "NetworkPolicy")) {
+    network[StringAt(policy, {"metadata", "name"})] = JsonText(*Find(policy, {"spec", "ingress"}));
+  }
+  std::vector<std::string> probes;
+  for (const Json& deployment : ObjectsOf(rendered, "Deployment")) {
+    const std::string name = StringAt(deployment, {"metadata", "name"});
+    for (const std::string& probe : ProbesOf(deployment)) {
+      CAPTURE(name, probe);
+      probes.push_back(absl::StrCat(name, ": ", probe));
+      CHECK_THAT(network[name],
+                 Catch::Contains(absl::StrCat("{\"port\":\"", probe.substr(probe.rfind(' ') + 1), "\"}")));
+    }
+  }
+  std::sort(probes.begin(), probes.end());
+  CHECK(probes == std::vector<std::string>{"koord-queue-controllers: manager livenessProbe health",
+                                           "koord-queue-controllers: manager readinessProbe health",
+                                           "koord-queue-debug-api: debug-api livenessProbe debug-metrics",
+                                           "koord-queue-debug-api: debug-api readinessProbe debug-metrics",
+                                           "koord-queue-visibility: visibility livenessProbe metrics",
+                                           "koord-queue-visibility: visibility readinessProbe metrics",
+                                           "koord-queue: controller livenessProbe metrics",
+                                           "koord-queue: controller readinessProbe metrics",
+                                           "koord-queue: debug-api livenessProbe debug-metrics"});
 }
 
 TEST_CASE("which objects there are", "[chart]") {

@@ -1,8 +1,7 @@
 // The chart's own Services on a cluster of its own: the APIService says
 // MissingEndpoints while no pod is ready, and what the real EndpointSlice controller
-// puts behind Service koord-queue is the leader alone.
-#include <signal.h>
-
+// puts behind Service koord-queue is the leader alone. The schedulers are those of the
+// chart's pods, and have its rights and no others.
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
 #include <map>
@@ -13,9 +12,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "e2e/chart/pod_process.h"
 #include "e2e/support/chart_release.h"
 #include "e2e/support/own_cluster.h"
-#include "e2e/support/services.h"
 #include "e2e/support/test_cluster.h"
 
 namespace kq::e2e {
@@ -29,7 +28,9 @@ class World {
  public:
   World()
       : release_(own_.kubeconfig(),
-                 "controller.replicas=2,controller.enableVisibilityServer=true,visibility.replicas=0"),
+                 "controller.replicas=2,controller.enableVisibilityServer=true,visibility.replicas=0,"
+                 "controller.leaderElection.leaseDuration=2s,controller.leaderElection.renewDeadline=1500ms,"
+                 "controller.leaderElection.retryPeriod=250ms"),
         cluster_(own_.kubeconfig(), TestCluster::Definitions::kLeaveOut) {}
 
   TestCluster& cluster() { return cluster_; }
@@ -66,23 +67,25 @@ void CheckMissingEndpoints(World& world) {
   CHECK(world.Becomes("False MissingEndpoints"));
 }
 
+using Replicas = std::map<std::string, std::unique_ptr<PodProcess>>;
+
 // A process in each pod of the Deployment, by the pod's name.
-std::map<std::string, std::unique_ptr<Scheduler>> StartReplicas(World& world, const std::string& format) {
-  std::map<std::string, std::unique_ptr<Scheduler>> replicas;
+Replicas StartReplicas(World& world, const std::string& format) {
+  Replicas replicas;
   for (const auto& [pod, address] : ChartRelease::ReadyPods(&world.cluster(), "koord-queue")) {
     replicas[pod] =
-        std::make_unique<Scheduler>(ServiceOptions{.kubeconfig = world.cluster().kubeconfig(),
-                                                   .lease_namespace = "default",
-                                                   .flags = {"--logging-format=" + format},
-                                                   .environment = {"POD_NAME=" + pod, "POD_NAMESPACE=koord-queue"},
-                                                   .log = absl::StrCat(pod, "-", format, ".log")});
+        std::make_unique<PodProcess>(&world.cluster(), PodProcessOptions{.deployment = "koord-queue",
+                                                                         .container = "controller",
+                                                                         .program = "services/scheduler/koord-queue",
+                                                                         .pod = pod,
+                                                                         .flags = {"--logging-format=" + format}});
     replicas[pod]->Start();
   }
   return replicas;
 }
 
 // The seed's own command, on the log file in place of kubectl logs.
-std::string BecameLeader(const Scheduler& replica) {
+std::string BecameLeader(const PodProcess& replica) {
   return Run(absl::StrCat("cat ", replica.log(), R"( | grep -m1 "became leader" || true)"));
 }
 
@@ -90,7 +93,7 @@ void CheckLeaderAlone(World& world, const std::string& format) {
   CAPTURE(format);
   REQUIRE(Await(kPatience, [&] { return ChartRelease::ReadyPods(&world.cluster(), "koord-queue").size() == 2; }));
   const auto pods = ChartRelease::ReadyPods(&world.cluster(), "koord-queue");
-  const auto replicas = StartReplicas(world, format);
+  const Replicas replicas = StartReplicas(world, format);
   const auto alone = [&](const std::string& pod) {
     for (const auto& [name, address] : pods) {
       if (name == pod) return ChartRelease::Endpoints(&world.cluster(), "koord-queue") == Names{address};
@@ -100,7 +103,7 @@ void CheckLeaderAlone(World& world, const std::string& format) {
   std::string leader;
   REQUIRE(Await(kPatience, [&] {
     for (const auto& [pod, replica] : replicas) {
-      if (replica->Snapshot().ok()) leader = pod;
+      if (replica->Leads()) leader = pod;
     }
     return !leader.empty();
   }));
@@ -108,15 +111,14 @@ void CheckLeaderAlone(World& world, const std::string& format) {
   const std::string line = BecameLeader(*replicas.at(leader));
   CHECK_THAT(line, Catch::Contains("became leader, start to do job queuing"));
   if (format == "json") CHECK(ParseJson(line.substr(0, line.find('\n'))).ok());
-  CHECK(CountOf(FileText(replicas.at(leader)->log()), "became leader") == 1);
+  CHECK(CountOf(replicas.at(leader)->LogText(), "became leader") == 1);
 
   const std::string other = replicas.begin()->first == leader ? replicas.rbegin()->first : replicas.begin()->first;
   CHECK(BecameLeader(*replicas.at(other)).empty());
   replicas.at(leader)->Kill();  // its pod keeps its label, until the next leader takes it off
   CHECK(Await(kPatience, [&] { return alone(other); }));
   CHECK_THAT(BecameLeader(*replicas.at(other)), Catch::Contains("became leader"));
-  replicas.at(other)->Signal(SIGTERM);
-  CHECK(replicas.at(other)->Wait(absl::Seconds(30)).value_or(-1) == 0);
+  CHECK(replicas.at(other)->Stop().value_or(-1) == 0);
   CHECK(Await(kPatience, [&] { return ChartRelease::Endpoints(&world.cluster(), "koord-queue").empty(); }));
 }
 

@@ -28,6 +28,9 @@ constexpr int kMaxAnswerBytes = 1 << 30;
 // the other, is gone.
 constexpr int kKeepaliveMillis = 5'000;
 constexpr int kKeepaliveTimeoutMillis = 5'000;
+// So is one that takes a connection and says nothing. gRPC would wait 20 s, while the
+// Service that has led there may lead to the next leader by now.
+constexpr int kConnectTimeoutMillis = 5'000;
 
 absl::StatusOr<std::string> FileText(const std::string& path) {
   if (path.empty()) return std::string();
@@ -52,7 +55,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& address, const Sche
   arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMillis);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMillis);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as it takes
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kConnectTimeoutMillis);  // the time for a connection too
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);                  // as many as it takes
   if (!options.server_name.empty()) arguments.SetSslTargetNameOverride(options.server_name);
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }

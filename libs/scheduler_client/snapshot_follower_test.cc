@@ -1,5 +1,9 @@
 #include "libs/scheduler_client/snapshot_follower.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
@@ -9,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "libs/common/clock.h"
 #include "libs/common/simulated_clock.h"
 #include "libs/http/testing/certificates.h"
@@ -122,6 +127,24 @@ TEST_CASE("before any scheduler is found there is no picture, and the reason is 
   CHECK(followed.Look().picture == nullptr);
   CHECK(followed.Look().heard == absl::InfinitePast());
   CHECK(followed.Look().server.empty());
+}
+
+// As behind a Service whose endpoint is on a node that is lost: until it has another, who calls gets no answer.
+TEST_CASE("a server that takes a connection and says nothing is given up before long", "[scheduler_client]") {
+  const int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  REQUIRE(bind(silent, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  REQUIRE(listen(silent, 5) == 0);
+  REQUIRE(getsockname(silent, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  const std::string server = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
+  const absl::Time begun = Clock::Real().TimeNow();
+  Followed followed({server});
+  CHECK(Await([&] { return absl::StartsWith(followed.Look().connection.message(), server); }));
+  CHECK(Clock::Real().TimeNow() - begun < absl::Seconds(8));
+  close(silent);
 }
 
 TEST_CASE("of several servers the one that leads is followed, and after it the next", "[scheduler_client]") {
