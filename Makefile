@@ -21,7 +21,7 @@ help:
 	@echo 'make unit              the fast tests: all that need no Kubernetes'
 	@echo 'make lint              format, budgets, dependency rules, clang-tidy'
 	@echo 'make fmt               clang-format in place'
-	@echo 'make nightly           what takes long: simulation over many seeds, fuzzing, sanitizers'
+	@echo 'make nightly           what takes long: long forms of tests on a cluster, simulation over many seeds, fuzzing, sanitizers'
 	@echo 'make compile_commands  compile_commands.json, for clangd and other tools'
 	@echo 'make clean             remove what was built here; the shared cache stays'
 

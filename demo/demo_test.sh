@@ -20,6 +20,25 @@ check_nothing_is_left() {
   [ -z "$(folders)" ] || fail "folders are left: $(folders)"
 }
 
+# The last thing of the story, before the text of how to go on: the two lines of the observability guide as they are
+# printed there, and what they answer.
+check_it_ends_with_the_guide() {
+  local api=/apis/visibility.koord-queue.x-k8s.io/v1alpha1 last queue quota
+  queue="   \$ kubectl get --raw \"$api/queues/team-a/queueunits\" | jq ."
+  quota="   \$ kubectl get --raw \"$api/elasticquotas/team-a/queueunits?phase=Enqueued\" | jq '.items | length'"
+  last=$(sed -n '/^== 8\/8 /,/^== How to go on/p' "$story")
+  grep -A1000 -xF -- "$queue" <<<"$last" | sed -n '2,/^$/p' >"$TEST_TMPDIR/answer"
+  jq -e '.kind == "QueueUnitsSummary" and (.items | length) == 1 and (.items[0] |
+      .metadata.name == "my-job-blocked" and .quotaName == "team-a" and .queueName == "team-a" and .phase == "Enqueued" and
+      .request == {"cpu": "4", "memory": "8Gi"} and .podState == {"pending": 0, "running": 0})' "$TEST_TMPDIR/answer" >/dev/null ||
+    fail "the last answers are not those of the guide: $(cat "$TEST_TMPDIR/answer")"
+  # Then the number of those that wait, and nothing but the end of the story.
+  grep -A1000 -xF -- "$quota" <<<"$last" | sed '1d; s/  ([0-9.]* s)$//; /^$/d' >"$TEST_TMPDIR/answer"
+  [ "$(cat "$TEST_TMPDIR/answer")" = "     1
+   + the story is told
+== How to go on by hand" ] || fail "the story does not end with the guide's second line: $(cat "$TEST_TMPDIR/answer")"
+}
+
 begin_demo() { demo/run "$@" >"$story" 2>&1 & demo=$!; }
 await_line() { # TEXT: until the demo has said it
   local end=$((SECONDS + 300))
@@ -65,7 +84,7 @@ the_story_is_told_the_lines_of_the_readme_work_and_nothing_is_left() {
   local lines
   begin_demo
   await_line 'Ctrl-C here ends it all'
-  grep -q 'the story is told' "$story" || fail "no end of the story"
+  check_it_ends_with_the_guide
   mapfile -t lines < <(readme_lines)
   [ ${#lines[@]} -ge 13 ] || fail "too few lines in README: ${lines[*]}"
   for line in "${lines[@]}"; do
@@ -81,11 +100,11 @@ the_story_is_told_the_lines_of_the_readme_work_and_nothing_is_left() {
 
 a_demo_that_is_killed_is_cleaned_up_by_the_next_which_is_told_to_stop() {
   begin_demo
-  await_line '1/7'
+  await_line '1/8'
   kill -KILL "$demo"
   ends_with 137
   begin_demo
-  await_line '3/7'
+  await_line '3/8'
   ! grep -F 'No such file' "$story" || fail "it complains about what is left of the one before"
   kill -TERM "$demo"
   ends_with 143
@@ -94,7 +113,7 @@ a_demo_that_is_killed_is_cleaned_up_by_the_next_which_is_told_to_stop() {
 
 a_part_that_dies_ends_the_demo() {
   begin_demo
-  await_line '2/7'
+  await_line '2/8'
   kill -KILL "$(sed -n 's/.*koord-queue decides.*: pid \([0-9]*\),.*/\1/p' "$story")"
   ends_with 1
   grep -q 'expected: koord-queue runs' "$story" || fail "it does not say which part has ended"

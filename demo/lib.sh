@@ -34,9 +34,12 @@ show() { # COMMAND...: as one would type it, and what it prints
   "$@" 2>&1 | quote || differs "the command above answers" "it failed"
 }
 
-show_line() { # LINE: the same for a line with a pipe
+show_line() { # LINE PATTERN: the same for a line with a pipe, whose answer matches the pattern
+  local said
   printf '\n   %s$ %s%s\n' "$bold" "$1" "$plain"
-  eval "$1" 2>&1 | quote || differs "the command above answers" "it failed"
+  said=$(eval "$1" 2>&1) || differs "the command above answers" "it failed: $said"
+  quote <<<"$said"
+  [[ $said == $2 ]] || differs "an answer like $2" "the one above"
 }
 
 differs() { # EXPECTED FOUND: the end of a story that goes differently

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What takes too long for every change:
-#   tools/nightly.sh [STAGE...]     simulation fuzz tidy sanitizers; default: all, in this order
+#   tools/nightly.sh [STAGE...]     e2e simulation fuzz tidy sanitizers; default: all, in this order
+#   VISIBILITY_GAP_KILLS=20 ...     of the tests on a cluster, see long_forms below and e2e/README.md
 #   SEEDS=1000 STEPS=2000           of the simulation, from FIRST_SEED (default 1)
 #   FUZZ_SECONDS=300                of each fuzz target; its corpus is kept in ~/.cache/koord-queue/fuzz
 # Ends with 1 if a stage failed, after running the others.
@@ -8,6 +9,27 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/setup.sh --checks || exit
 failed=()
+
+# The tests that have a long form. What is in the environment wins; e2e prints all, to run one again.
+long_forms=(
+  VISIBILITY_GAP_KILLS=20
+  KILL_TEST_ROUNDS=10 KILL_TEST_UNITS=1000
+  FAULT_TEST_JOBS=1000 FAULT_TEST_SEED="$RANDOM"
+  API_SERVER_TEST_JOBS=240 API_SERVER_TEST_KILLS=3
+  IDLE_TEST_UNITS=100000 IDLE_TEST_SECONDS=60
+)
+e2e() {
+  local form name flags=()
+  for form in "${long_forms[@]}"; do
+    name=${form%%=*}
+    form=$name=${!name:-${form#*=}}
+    echo "$form"
+    flags+=(--test_env="$form")
+  done
+  # They print what they measure.
+  tools/test.sh --cluster "//e2e/failover:all //e2e/faults:all //e2e/idle:all" \
+    --test_timeout=7200 --test_output=all "${flags[@]}"
+}
 
 simulation() {
   [ -e services/scheduler/sim/BUILD.bazel ] || { echo "no simulation here"; return 1; }
@@ -35,10 +57,10 @@ fuzz() {
 sanitizers() { .ci/run asan ubsan tsan; }
 tidy() { tools/tidy.sh; }
 
-for stage in "${@:-simulation fuzz tidy sanitizers}"; do
+for stage in "${@:-e2e simulation fuzz tidy sanitizers}"; do
   for one in $stage; do
     case $one in
-      simulation | fuzz | tidy | sanitizers) ;;
+      e2e | simulation | fuzz | tidy | sanitizers) ;;
       *) echo "tools/nightly.sh: no stage '$one'" >&2; exit 2 ;;
     esac
     printf '\n======== %s\n' "$one"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds everything and runs the tests; ends with the line "N passed, N failed", which counts test cases.
-#   tools/test.sh [--unit] [BAZEL_FLAGS...]
-#   --unit    without the tests that need a Kubernetes (tag "cluster")
+#   tools/test.sh [--unit | --cluster TESTS] [BAZEL_FLAGS...]
+#   --unit            without the tests that need a Kubernetes (tag "cluster")
+#   --cluster TESTS   these alone, of those that need one ("//e2e/faults:all //e2e/idle:all")
 # The others run on one local control plane, which is started for them and removed at the end. They find it by
 # KUBECONFIG (cluster admin), CLUSTER_STATE (its folder: pki/, env), CLUSTER_BIN (kubectl, kube-apiserver, ...,
 # first in PATH) and CLUSTER_URL; a KUBECONFIG of the caller is never used.
@@ -11,7 +12,11 @@ root=$PWD
 unset KUBECONFIG
 
 unit=
-if [ "${1:-}" = --unit ]; then unit=1; shift; fi
+on_cluster=
+case ${1:-} in
+  --unit) unit=1; shift ;;
+  --cluster) on_cluster=${2:?tools/test.sh: --cluster wants the names of tests}; shift 2 ;;
+esac
 flags=(--keep_going "$@")
 # Bazel draws its progress on a terminal. Elsewhere it prints a line now and then.
 [ -t 2 ] || flags+=(--config=ci)
@@ -39,8 +44,10 @@ else
   # Not beside the C++ build: both want all cores and much memory.
   say "1/4 the programs of a local Kubernetes (the first time: about 5 minutes)"
   bin=$(cluster/build)
-  say "2/4 building everything, and running the tests that need no Kubernetes"
-  run_tests unit --test_tag_filters=-cluster //...
+  if [ -z "$on_cluster" ]; then
+    say "2/4 building everything, and running the tests that need no Kubernetes"
+    run_tests unit --test_tag_filters=-cluster //...
+  fi
   say "3/4 starting a local Kubernetes"
   CLUSTER_BIN=$bin cluster/up "$state" >&2
   say "4/4 running the tests that use it, one at a time"
@@ -48,8 +55,11 @@ else
     --test_env=KUBECONFIG="$state/kubeconfig" --test_env=KUBECACHEDIR="$state/kubectl-cache" \
     --test_env=CLUSTER_STATE="$state" --test_env=CLUSTER_BIN="$bin" \
     --test_env=CLUSTER_URL="$(. "$state/env"; echo "$CLUSTER_URL")" \
-    --test_env=PATH="$bin:/usr/local/bin:/usr/bin:/bin" //...
+    --test_env=PATH="$bin:/usr/local/bin:/usr/bin:/bin" ${on_cluster:-//...}
 fi
 tools/prune_disk_cache.sh
 # The files are named, so that one which is not there is noticed.
-if [ -n "$unit" ]; then .ci/count.py "$scratch/unit.json"; else .ci/count.py "$scratch/unit.json" "$scratch/cluster.json"; fi
+events=("$scratch/unit.json" "$scratch/cluster.json")
+[ -z "$unit" ] || events=("$scratch/unit.json")
+[ -z "$on_cluster" ] || events=("$scratch/cluster.json")
+.ci/count.py "${events[@]}"

@@ -15,6 +15,7 @@
 #include "e2e/support/objects.h"
 #include "e2e/support/services.h"
 #include "e2e/support/test_cluster.h"
+#include "libs/api/queue.h"
 #include "libs/common/clock.h"
 #include "libs/common/json.h"
 #include "proto/queueing/v1/snapshot.pb.h"
@@ -70,11 +71,12 @@ class World {
     }
     return false;
   }
+  // Everything that is told here is of the type Warning.
   bool HasEvent(const std::string& where, const std::string& name, const std::string& reason,
                 const std::string& message) {
     for (const Json& event : cluster.ListAll(kEvents, where)) {
-      if (StringAt(event, {"involvedObject", "name"}) == name && StringAt(event, {"reason"}) == reason &&
-          absl::StrContains(StringAt(event, {"message"}), message)) {
+      if (StringAt(event, {"involvedObject", "name"}) == name && StringAt(event, {"type"}) == "Warning" &&
+          StringAt(event, {"reason"}) == reason && absl::StrContains(StringAt(event, {"message"}), message)) {
         return true;
       }
     }
@@ -171,6 +173,26 @@ TEST_CASE("a quota that cannot be used is told to those who wait for it, and on 
   create(QuotaObject("nowhere", "", 4));
   CHECK(world.IsAdmitted(absl::StrCat("in-", orphan)));
   world.cluster.DeleteQuotas(kQuotaNamespace, {"nowhere"});
+}
+
+TEST_CASE("a Queue that cannot be used is told so, and its units wait", "[e2e]") {
+  World world;
+  world.Start();
+  const std::string quota = world.Name("round"), where(kQueueNamespace);
+  Json queue = QueueObject(quota);
+  queue.at("spec").as_object()["queuePolicy"] = "Round";
+  world.cluster.Create(kQueues, where, queue);
+  world.cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(quota, "", 4));
+  CHECK(Await(kPatience, [&] { return world.HasEvent(where, quota, "AddQueueFail", "\"Round\""); }));
+  world.cluster.Create(kUnits, world.ns, UnitObject("waits", quota));
+  CHECK(world.IsTold("waits", pb::POLICY_UNSUPPORTED,
+                     absl::StrCat("queue ", quota, " has a policy that is not supported: \"Round\"")));
+  CHECK(world.GoesOn());
+
+  // What is put right is used.
+  world.cluster.Kubectl(absl::StrCat("--namespace=", where, " patch queue ", quota,
+                                     R"( --type=merge --patch '{"spec":{"queuePolicy":"Block"}}')"));
+  CHECK(world.IsAdmitted("waits"));
 }
 
 TEST_CASE("of two quotas of one name the older counts, and the other is told", "[e2e]") {

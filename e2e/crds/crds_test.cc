@@ -382,6 +382,7 @@ TEST_CASE("a Queue as we create it is accepted and read again", "[crds]") {
   queue.uid = read->uid;
   queue.version = read->version;
   queue.created = read->created;
+  queue.max_depth = "5";
   CHECK(*read == queue);
 }
 

@@ -1,6 +1,8 @@
 // The commands of the observability guide, as they are printed there, on a real control plane. What cannot be
 // played here stands in for itself: KWOK forwards no ports and keeps no logs, so the address of the process stands for
-// the end of `kubectl port-forward`, and its log file for `kubectl logs`, with the same pipes behind them.
+// the end of `kubectl port-forward`, and `tail` of its log file for `kubectl logs`, with the same flags and pipes.
+#include <re2/re2.h>
+
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "e2e/support/aggregation.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
@@ -38,7 +41,7 @@ class Guide {
         scheduler_({.kubeconfig = own_.kubeconfig(),
                     .lease_namespace = "default",
                     .flags = {"--lease-name=example-lease", "--queue-items-refresh-interval=1s", "--v=4"}}),
-        controllers_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "default"}),
+        controllers_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "default", .flags = {"--v=2"}}),
         visibility_({.kubeconfig = own_.kubeconfig()}, scheduler_.grpc_address()),
         debug_api_({.kubeconfig = own_.kubeconfig()}, scheduler_.grpc_address()) {
     RegisterVisibility(&cluster_, visibility_.port());
@@ -56,15 +59,19 @@ class Guide {
     CHECK(Comes("kubectl get queueunit my-job-blocked -n default -o jsonpath='{.status.message}'", "limited"));
   }
 
-  // What a command of the guide prints, on both streams. Its port-forwards and logs are replaced as said above.
+  // What a command of the guide prints, on both streams. Its port-forwards and logs are replaced as said above; what
+  // goes on by itself (-f) is ended after a second.
   std::string Says(const std::string& command) const {
     const std::string here =
         absl::StrReplaceAll(command, {{"127.0.0.1:10259", absl::StrCat("127.0.0.1:", scheduler_.metrics_port())},
                                       {"127.0.0.1:19876", absl::StrCat("127.0.0.1:", debug_api_.metrics_port())},
+                                      {"kubectl -n koord-queue logs deployment/koord-queue -c controller --tail=200 -f",
+                                       absl::StrCat("timeout 1 tail --lines=200 -f ", scheduler_.log())},
+                                      {"kubectl -n koord-queue logs deployment/koord-queue-controllers -c manager "
+                                       "--tail=200 -f",
+                                       absl::StrCat("timeout 1 tail --lines=200 -f ", controllers_.log())},
                                       {"kubectl -n koord-queue logs deployment/koord-queue -c controller",
-                                       absl::StrCat("tail -n +1 ", scheduler_.log())},
-                                      {"kubectl -n koord-queue logs deployment/koord-queue-controllers -c manager",
-                                       absl::StrCat("tail -n +1 ", controllers_.log())}});
+                                       absl::StrCat("tail --lines=+1 ", scheduler_.log())}});
     return Run(absl::StrCat("export KUBECONFIG=", cluster_.kubeconfig(), "; { ", here, "\n} 2>&1 || true"));
   }
   // Whether it says so within some time.
@@ -136,10 +143,13 @@ void CheckVisibility(const Guide& guide) {
 void CheckLeader(const Guide& guide) {
   const std::string holder =
       guide.Says(R"(kubectl -n default get lease example-lease -o jsonpath='{.spec.holderIdentity}{"\n"}')");
-  CHECK(Table(holder).size() == 1);
+  // <pod>_<uuid>, and a line of its own.
+  CAPTURE(holder);
+  CHECK(RE2::FullMatch(holder, "[a-z0-9][-a-z0-9.]*_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\n"));
+  // The one that says in its log that it leads.
   CHECK_THAT(
       guide.Says(R"(kubectl -n koord-queue logs deployment/koord-queue -c controller | grep -m1 "became leader")"),
-      Catch::Contains("became leader"));
+      Catch::Contains("became leader") && Catch::Contains(std::string(absl::StripSuffix(holder, "\n"))));
 }
 
 void CheckDebugApi(const Guide& guide) {
@@ -153,6 +163,42 @@ void CheckDebugApi(const Guide& guide) {
   }
   CHECK(Find(guide.JsonOf("curl -s http://127.0.0.1:19876/apis/v1/queue"), {"team-a"}) != nullptr);
   CHECK(Find(guide.JsonOf("curl -s http://127.0.0.1:19876/apis/v1/userquota"), {"team-a"}) != nullptr);
+}
+
+const Json& At(const Json& object, const char* field) {
+  const Json* found = Find(object, {field});
+  if (found == nullptr) FAIL("no field " << field);
+  return *found;
+}
+
+// The table of the status fields, of a unit that runs and of one that waits. Nobody writes reclaimState: there is no
+// preemption.
+void CheckStatusFields(const Guide& guide) {
+  const std::string rfc3339 = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z";
+  CHECK(guide.Comes("kubectl get queueunit my-job -n default -o jsonpath='{.status.podState.running}'", "1"));
+  const Json runs = guide.JsonOf("kubectl get queueunit my-job -n default -o json | jq .status");
+  CAPTURE(JsonText(runs));
+  CHECK(StringAt(runs, {"phase"}) == "Running");
+  CHECK(StringAt(runs, {"message"}) == "Running");
+  CHECK(At(runs, "attempts") == Json(1));
+  CHECK(JsonText(At(runs, "admissions")) ==
+        R"([{"name":"my-job","replicas":1,"resources":{"cpu":"4","memory":"8Gi"},"running":1}])");
+  CHECK(JsonText(At(runs, "podState")) == R"({"pending":0,"running":1})");
+  CHECK(RE2::FullMatch(StringAt(runs, {"lastUpdateTime"}), rfc3339));
+  CHECK(RE2::FullMatch(StringAt(runs, {"lastAllocateTime"}), rfc3339));
+  CHECK(StringAt(runs, {"lastAllocateTime"}) <= StringAt(runs, {"lastUpdateTime"}));
+
+  const Json waits = guide.JsonOf("kubectl get queueunit my-job-blocked -n default -o json | jq .status");
+  CAPTURE(JsonText(waits));
+  CHECK(StringAt(waits, {"phase"}) == "Enqueued");
+  CHECK_THAT(StringAt(waits, {"message"}), Catch::StartsWith("limited quotaName:team-a, limited resKey:cpu"));
+  CHECK(At(waits, "attempts").to_number<int64_t>() >= 1);
+  CHECK(RE2::FullMatch(StringAt(waits, {"lastUpdateTime"}), rfc3339));
+  // It was never admitted, so it holds nothing and has no pods.
+  for (const char* field : {"admissions", "podState", "lastAllocateTime"}) {
+    CAPTURE(field);
+    CHECK(Find(waits, {field}) == nullptr);
+  }
 }
 
 void CheckUnit(const Guide& guide) {
@@ -171,39 +217,44 @@ void CheckUnit(const Guide& guide) {
         "my-job\tteam-a\tRunning\nmy-job-blocked\tteam-a\tEnqueued\n");
 }
 
+constexpr char kQueueItems[] =
+    "kubectl -n koord-queue get queue team-a -o jsonpath='{.status.queueItemDetails}' | jq .";
+
 void CheckQueue(const Guide& guide) {
-  const std::string command =
-      "kubectl -n koord-queue get queue team-a -o jsonpath='{.status.queueItemDetails}' | jq -c .";
-  const std::string waits = R"({"active":[{"name":"my-job-blocked","namespace":"default","position":1,"priority":0}]})";
-  CHECK(guide.Comes(command, waits));
+  CHECK(guide.Comes(kQueueItems, "my-job-blocked"));
+  CHECK(JsonText(guide.JsonOf(kQueueItems)) ==
+        R"({"active":[{"name":"my-job-blocked","namespace":"default","position":1,"priority":0}]})");
 }
 
-void CheckEventsAndLogs(const Guide& guide) {
-  const std::string events = R"(kubectl get events -n default --field-selector involvedObject.name=my-job-blocked \
+constexpr char kEventsOfBlocked[] =
+    R"(kubectl get events -n default --field-selector involvedObject.name=my-job-blocked \
     -o custom-columns='LAST:.lastTimestamp,TYPE:.type,REASON:.reason,MESSAGE:.message')";
-  CHECK(guide.Comes(events, "FailedScheduling"));
-  CHECK_THAT(guide.Says(events),
-             Catch::Contains("Warning") && Catch::Contains("limited quotaName:team-a") && !Catch::Contains("<none>"));
+
+void CheckEventsAndLogs(const Guide& guide) {
+  CHECK(guide.Comes(kEventsOfBlocked, "FailedScheduling"));
+  const std::string told = guide.Says(kEventsOfBlocked);
+  CAPTURE(told);
+  CHECK(RE2::PartialMatch(told, "Z +Warning +FailedScheduling +limited quotaName:team-a"));
+  CHECK(!absl::StrContains(told, "<none>"));
   // Queues and plug-ins at --v=1, who is assumed at --v=2; the chart starts with --v=4.
-  const std::string log = guide.Says("kubectl -n koord-queue logs deployment/koord-queue -c controller | tail -200");
+  const std::string log = guide.Says("kubectl -n koord-queue logs deployment/koord-queue -c controller --tail=200 -f");
   CHECK_THAT(log, Catch::Contains(R"("Queue added" queue="team-a" policy="Priority")") &&
+                      Catch::Contains(R"(wait-for-pods-running="" max-depth="")") &&
                       Catch::Contains(R"("Plugins" plugins=")") &&
                       Catch::Contains(R"("Unit assumed" unit="default/my-job")") &&
                       Catch::Contains(R"("Unit no longer assumed" unit="default/my-job")"));
-  CHECK(!Table(guide.Says("kubectl -n koord-queue logs deployment/koord-queue-controllers -c manager | tail -200"))
-             .empty());
+  CHECK_THAT(
+      guide.Says("kubectl -n koord-queue logs deployment/koord-queue-controllers -c manager --tail=200 -f"),
+      Catch::Contains(R"("The cluster has been listed")") && Catch::Contains(R"("Step" job="default/my-job" step=")"));
 }
 
 // The first job ends, so the second one's turn has come: its events and the list of the queue say so.
 void CheckTheEnd(Guide* guide) {
   guide->cluster().Kubectl("delete job my-job -n default --wait=false");
   CHECK(guide->Comes("kubectl get queueunit my-job-blocked -n default -o jsonpath='{.status.phase}'", "Succeed"));
-  CHECK(
-      guide->Comes("kubectl get events -n default --field-selector involvedObject.name=my-job-blocked "
-                   "-o custom-columns='LAST:.lastTimestamp,TYPE:.type,REASON:.reason,MESSAGE:.message'",
-                   "Scheduled"));
-  CHECK(guide->Comes("kubectl -n koord-queue get queue team-a -o jsonpath='{.status.queueItemDetails}' | jq -c .",
-                     R"({"active":[]})"));
+  CHECK(guide->Comes(kEventsOfBlocked, " Scheduled "));
+  CHECK(RE2::PartialMatch(guide->Says(kEventsOfBlocked), "Z +Normal +Scheduled "));
+  CHECK(guide->Comes(kQueueItems, R"("active": [])"));
 }
 
 TEST_CASE("each command of the guide does what it says", "[documented]") {
@@ -212,6 +263,7 @@ TEST_CASE("each command of the guide does what it says", "[documented]") {
   CheckVisibility(guide);
   CheckLeader(guide);
   CheckDebugApi(guide);
+  CheckStatusFields(guide);
   CheckUnit(guide);
   CheckQueue(guide);
   CheckEventsAndLogs(guide);

@@ -29,6 +29,8 @@ constexpr absl::string_view kLendLabel = "quota.scheduling.koordinator.sh/allow-
 constexpr absl::string_view kPolicyKey = "koord-queue/queue-policy";
 constexpr absl::string_view kItemsIntervalKey = "koord-queue/queue-items-refresh-interval";
 constexpr absl::string_view kHideItemsKey = "koord-queue/disable-show-queue-items";
+constexpr absl::string_view kWaitForPodsKey = "koord-queue/wait-for-pods-running";
+constexpr absl::string_view kMaxDepthKey = "koord-queue/max-depth";
 constexpr absl::string_view kOldPolicyKey = "kube-queue/queue-policy";
 constexpr absl::string_view kEnableAnnotation = "quota-koord-queue-enable";
 constexpr absl::string_view kOursPrefix = "koord-queue/";
@@ -220,6 +222,8 @@ absl::StatusOr<Queue> ParseQueue(const Json& object) {
   queue.carried_policy = ValueOf(meta->annotations, kPolicyKey);
   queue.items_refresh_interval = ValueOf(meta->annotations, kItemsIntervalKey);
   queue.items_hidden = meta->annotations.count(std::string(kHideItemsKey)) > 0;
+  queue.wait_for_pods_running = ValueOf(meta->annotations, kWaitForPodsKey);
+  queue.max_depth = ValueOf(meta->annotations, kMaxDepthKey);
   queue.invalid = problems.Text();
   return queue;
 }

@@ -288,6 +288,20 @@ TEST_CASE("the queue of a Queue object", "[codec]") {
   CHECK_FALSE(broken->created_by_us);
 }
 
+TEST_CASE("the annotations of a Queue that the log names are kept as written", "[codec]") {
+  const absl::StatusOr<Queue> queue =
+      ParseQueue(Quoted("{'metadata': {'name': 'q', 'annotations': {'koord-queue/wait-for-pods-running': 'true', "
+                        "'koord-queue/max-depth': '5 or so'}}}"));
+  REQUIRE(queue.ok());
+  CHECK(queue->wait_for_pods_running == "true");
+  CHECK(queue->max_depth == "5 or so");
+  CHECK(queue->invalid == "");
+  const absl::StatusOr<Queue> plain = ParseQueue(Quoted("{'metadata': {'name': 'q'}}"));
+  REQUIRE(plain.ok());
+  CHECK(plain->wait_for_pods_running == "");
+  CHECK(plain->max_depth == "");
+}
+
 TEST_CASE("the annotations of a Queue that say how its items are shown", "[codec]") {
   const absl::StatusOr<Queue> queue =
       ParseQueue(Quoted("{'metadata': {'name': 'q', 'annotations': {'koord-queue/queue-items-refresh-interval': '30s', "
@@ -431,8 +445,10 @@ TEST_CASE("a Queue as it is created for a quota, and read again", "[codec]") {
         R"("koord-queue/queue-policy":"Block"}},"spec":{"queuePolicy":"Block","priority":1000}})");
   const absl::StatusOr<Queue> again = ParseQueue(json);
   REQUIRE(again.ok());
+  queue.max_depth = "5";
   CHECK(*again == queue);
 
+  queue.max_depth = "";
   queue.priority_class = "p";
   queue.admission_checks = {"a", "b"};
   queue.created_by_us = false;

@@ -35,6 +35,10 @@ struct Queue {
   std::string items_refresh_interval;
   // Annotation koord-queue/disable-show-queue-items, with any value: status.queueItemDetails stays as it is.
   bool items_hidden = false;
+  // Annotations koord-queue/wait-for-pods-running and koord-queue/max-depth as written; empty: not there. They have
+  // no effect yet.
+  std::string wait_for_pods_running;
+  std::string max_depth;
   std::string invalid;  // as QueueUnit::invalid
 
   friend bool operator==(const Queue&, const Queue&) = default;

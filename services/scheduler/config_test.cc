@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kq::scheduler {
@@ -56,6 +57,19 @@ TEST_CASE("the flags of the original's chart are understood, and what has no eff
   CHECK(config.api.burst == 60);
   CHECK_FALSE(config.gates.On("QueueUnitConditions"));
   CHECK(config.warnings.size() == 3);
+}
+
+TEST_CASE("a switch of the original whose part is a process of its own now: the log names the process") {
+  for (const auto& [flag, process] : std::vector<std::pair<std::string, std::string>>{
+           {"enableApiHandler", "koord-queue-debug-api"}, {"enableVisibilityServer", "koord-queue-visibility"}}) {
+    for (const std::string& word : {"--" + flag, "--" + flag + "=true", "--" + flag + "=false"}) {
+      CAPTURE(word);
+      Config config;
+      CHECK(Parse({word}, &config).empty());
+      REQUIRE(config.warnings.size() == 1);
+      CHECK_THAT(config.warnings[0], Catch::Contains("--" + flag) && Catch::EndsWith("is served by " + process));
+    }
+  }
 }
 
 // The errors of `words` name each of `about`.

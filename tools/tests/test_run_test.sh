@@ -32,6 +32,12 @@ expect() { # WHAT CONDITION...
 }
 line_of() { grep -n -m 1 -- "$1" "$CALLS" | cut -d: -f1; }
 
+run KUBECONFIG=/somebody/else -- --cluster "//e2e/a:all //e2e/b:b" --test_env=X=1
+expect "some tests on a cluster alone end with their sum" test "$rc:$out" = "0:0 passed, 0 failed"
+expect "they are the only run" test "$(grep -c '^bazel' "$CALLS")" = 1
+expect "they have a cluster and the flags" grep -q -- "--test_env=X=1 .*KUBECONFIG=$(cat "$STATE")/kubeconfig.* //e2e/a:all //e2e/b:b\$" "$CALLS"
+expect "its cluster is removed" test ! -e "$(cat "$STATE")"
+
 run KUBECONFIG=/somebody/else
 expect "it ends with the sum" test "$rc:$out" = "0:0 passed, 0 failed"
 expect "the cluster is built before the C++ code" test "$(line_of 'cluster build')" -lt "$(line_of bazel)"

@@ -79,7 +79,7 @@ void CoreState::On(const QueueUpserted& event, absl::Time now) {
   const bool same = !is_new && before.policy == record.object.policy && before.invalid == record.object.invalid &&
                     before.admission_checks == record.object.admission_checks;
   if (same) return;
-  Configure(&record, is_new);
+  Configure(&record);
   // Everybody may be asked again; units that had no queue now have one.
   for (UnitEntry* entry : record.pending.Line()) {
     Unlink(entry);

@@ -34,6 +34,7 @@ struct QueueRecord {
 
   Queue object;
   PendingQueue pending;
+  bool has_policy = false;                       // a supported one was set; it is that of `pending`
   RefusalDetail unusable;                        // kNone: it admits
   std::string trouble;                           // for people; may be set although it admits
   int64_t served = 0;                            // which admission its last one was; 0: none since the start
@@ -119,7 +120,7 @@ struct CoreState {
 
   // --- queues.cc
   // What a Queue object means for its record; returns what to tell its owner, if anything.
-  void Configure(QueueRecord* record, bool is_new);
+  void Configure(QueueRecord* record);
   void ReconcileQueues(absl::Time now, std::vector<Decision>* decisions);
   void CreateMissingQueues(absl::Time now, std::vector<Decision>* decisions);
   void CarryPolicies(absl::Time now, std::vector<Decision>* decisions);

@@ -8,6 +8,7 @@
 
 #include "absl/container/btree_set.h"
 #include "services/scheduler/core/policy.h"
+#include "services/scheduler/core/queue_policy.h"
 #include "services/scheduler/core/unit_table.h"
 
 namespace kq::scheduler {
@@ -28,7 +29,7 @@ namespace kq::scheduler {
 // Not thread-safe. Does not own the entries.
 class PendingQueue {
  public:
-  enum class Policy { kPriority, kBlock };
+  using Policy = QueuePolicy;
 
   // `order` must outlive the queue.
   explicit PendingQueue(const OrderPolicy* order);

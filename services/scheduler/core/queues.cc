@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/scheduler/core/core_state.h"
+#include "services/scheduler/core/queue_policy.h"
 
 namespace kq::scheduler {
 namespace {
@@ -13,15 +14,9 @@ namespace {
 constexpr int32_t kNewQueuePriority = 1000;
 constexpr absl::string_view kDefaultPolicy = "Priority";
 
-std::optional<PendingQueue::Policy> PolicyFromName(absl::string_view name) {
-  if (name.empty() || name == "Priority") return PendingQueue::Policy::kPriority;
-  if (name == "Block") return PendingQueue::Policy::kBlock;
-  return std::nullopt;
-}
-
 // The policy of a Queue that is made for this quota.
 std::string PolicyFor(const Quota& quota) {
-  const bool known = !quota.queue_policy.empty() && PolicyFromName(quota.queue_policy).has_value();
+  const bool known = !quota.queue_policy.empty() && QueuePolicyFromName(quota.queue_policy).has_value();
   return known ? quota.queue_policy : std::string(kDefaultPolicy);
 }
 
@@ -74,17 +69,17 @@ void CoreState::SortQueues() {
                    [](const QueueRecord* a, const QueueRecord* b) { return a->object.priority > b->object.priority; });
 }
 
-void CoreState::Configure(QueueRecord* record, bool is_new) {
+void CoreState::Configure(QueueRecord* record) {
   const Queue& queue = record->object;
-  const bool had_policy = !is_new && record->unusable.refusal != Refusal::kPolicyUnsupported;
   record->unusable = RefusalDetail{};
   record->unusable.quota = queue.key.name;
   record->trouble.clear();
-  const std::optional<PendingQueue::Policy> policy = PolicyFromName(queue.policy);
+  const std::optional<QueuePolicy> policy = QueuePolicyFromName(queue.policy);
   if (policy.has_value()) {
     // Everybody is placed anew by the caller, so nobody stays behind a head of before.
     record->pending.SetPolicy(*policy);
-  } else if (had_policy) {
+    record->has_policy = true;
+  } else if (record->has_policy) {
     record->trouble = absl::StrCat("policy \"", queue.policy, "\" is not supported; the one before it stays in force");
   } else {
     record->unusable.refusal = Refusal::kPolicyUnsupported;

@@ -135,6 +135,18 @@ TEST_CASE("a queue that begins with an unsupported policy admits nothing and say
   CHECK(world.Cycle() == Told{"dequeue a"});
 }
 
+TEST_CASE("a queue that never had a supported policy has none, also when its admission checks go", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").Policy("FIFO").Check("prov"));
+  world.Lead();
+  world.Cycle();
+  world.Add(MakeQueue("team-a").Policy("FIFO").Version(2));
+  CHECK(world.Cycle() == Told{"notify team-a AddQueueFail"});
+  world.Add(MakeUnit("a").Cpu(1));
+  CHECK(world.Cycle() == Told{"requeue a PolicyUnsupported team-a"});
+}
+
 TEST_CASE("an unsupported label makes a Priority queue and an event on the quota", "[core]") {
   CoreWorld world;
   world.Lead();

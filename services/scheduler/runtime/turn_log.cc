@@ -1,9 +1,13 @@
 #include "services/scheduler/runtime/turn_log.h"
 
+#include <optional>
+#include <tuple>
+#include <utility>
 #include <variant>
 
 #include "absl/strings/str_join.h"
 #include "libs/common/log.h"
+#include "services/scheduler/core/queue_policy.h"
 
 namespace kq::scheduler {
 namespace {
@@ -13,6 +17,15 @@ std::string Reason(const WriteFinished& finished) {
   if (!finished.result.ok()) return finished.result.status().ToString();
   if (finished.result->uid != finished.uid) return "another unit has its name now";
   return HoldsQuota(finished.result->phase) ? "the admission is written" : "the unit changed meanwhile";
+}
+
+// Nothing that is said of a Queue differs.
+bool SameToReaders(const Queue& a, const Queue& b) {
+  const auto told = [](const Queue& queue) {
+    return std::tie(queue.uid, queue.policy, queue.priority, queue.wait_for_pods_running, queue.max_depth,
+                    queue.admission_checks);
+  };
+  return told(a) == told(b);
 }
 
 void LogDecision(const Decision& decision) {
@@ -48,16 +61,19 @@ void TurnLog::Record(const Turn& turn) {
 
 void TurnLog::OnQueue(const Queue& queue) {
   if (queue.key.ns != kQueueNamespace) return;
-  const auto [known, is_new] = queues_.try_emplace(queue.key.name, queue);
-  Queue& said = known->second;
-  const bool changed = said.uid != queue.uid || said.policy != queue.policy || said.priority != queue.priority ||
-                       said.admission_checks != queue.admission_checks;
-  said = queue;
-  if (!is_new && !changed) return;
+  const auto [known, is_new] = queues_.try_emplace(queue.key.name, Said{queue, ""});
+  Said& said = known->second;
+  const Queue before = std::exchange(said.queue, queue);
+  if (!is_new && SameToReaders(before, queue)) return;
+  const std::optional<QueuePolicy> policy = QueuePolicyFromName(queue.policy);
+  if (policy.has_value()) said.policy = std::string(QueuePolicyName(*policy));
   KQ_VLOG(1, is_new ? "Queue added" : "Queue changed",
           {{"queue", queue.key.name},
-           {"policy", queue.policy},
+           {"policy", said.policy},
+           {"refused-policy", policy.has_value() ? "" : queue.policy},
            {"priority", queue.priority},
+           {"wait-for-pods-running", queue.wait_for_pods_running},
+           {"max-depth", queue.max_depth},
            {"admission_checks", absl::StrJoin(queue.admission_checks, ",")}});
 }
 

@@ -10,7 +10,8 @@
 namespace kq::scheduler {
 
 // What the log says of decisions, at the documented levels. --v=1: a Queue that came,
-// with its policy, that was changed, and that is gone. --v=2: a unit that is assumed, and that
+// with the policy in force, the one that was refused where there is one, and the documented annotations as given; that
+// was changed, and that is gone. --v=2: a unit that is assumed, and that
 // is no longer, with the reason. --v=3: a unit that is told why it waits.
 //
 // Of the decision thread.
@@ -19,10 +20,15 @@ class TurnLog : public TurnRecorder {
   void Record(const Turn& turn) override;
 
  private:
+  struct Said {
+    Queue queue;
+    std::string policy;  // in force: the last that is supported; empty before there was one, then nobody is admitted
+  };
+
   void OnQueue(const Queue& queue);
   void OnQueueRemoved(const std::string& name);
 
-  std::map<std::string, Queue> queues_;  // as last said, by name; empty below --v=1
+  std::map<std::string, Said> queues_;  // as last said, by name; empty below --v=1
 };
 
 }  // namespace kq::scheduler

@@ -51,7 +51,7 @@ TEST_CASE("at 1 the log tells of Queues: that they come, with their policy, that
   TurnLog log;
   CHECK(Logged(1, [&] {
           log.Record(TurnOf({QueueUpserted{QueueWith("Block")}}));
-        }).find(R"("Queue added" queue="team-a" policy="Block" priority=0)") != std::string::npos);
+        }).find(R"("Queue added" queue="team-a" policy="Block" refused-policy="" priority=0)") != std::string::npos);
   CHECK(Logged(1, [&] { log.Record(TurnOf({QueueUpserted{QueueWith("Block")}})); }) == "");
   CHECK_THAT(Logged(1, [&] { log.Record(TurnOf({QueueUpserted{QueueWith("Priority")}})); }),
              Catch::Contains(R"("Queue changed" queue="team-a" policy="Priority")"));
@@ -60,6 +60,35 @@ TEST_CASE("at 1 the log tells of Queues: that they come, with their policy, that
                       log.Record(TurnOf({QueueRemoved{QueueWith("").key, 2}}));
                     }),
              Catch::Contains(R"("Queue removed" queue="team-a")"));
+}
+
+TEST_CASE("of a Queue the log gives wait-for-pods-running and max-depth as they are written, and their changes") {
+  TurnLog log;
+  Queue queue = QueueWith("Block");
+  const auto said = [&] { return Logged(1, [&] { log.Record(TurnOf({QueueUpserted{queue}})); }); };
+  CHECK_THAT(said(),
+             Catch::Contains(R"("Queue added")") && Catch::Contains(R"(wait-for-pods-running="" max-depth="")"));
+  queue.wait_for_pods_running = "true";
+  queue.max_depth = "5 or so";
+  CHECK_THAT(said(), Catch::Contains(R"("Queue changed" queue="team-a" policy="Block")") &&
+                         Catch::Contains(R"(wait-for-pods-running="true" max-depth="5 or so")"));
+  CHECK(said() == "");
+  queue.max_depth = "";
+  CHECK_THAT(said(), Catch::Contains(R"(wait-for-pods-running="true" max-depth="")"));
+}
+
+TEST_CASE("of a Queue the log names the policy in force, and the one that is refused apart from it") {
+  TurnLog log;
+  const auto said = [&](const std::string& name, const std::string& policy) {
+    Queue queue = QueueValue(name, 1);
+    queue.policy = policy;
+    return Logged(1, [&] { log.Record(TurnOf({QueueUpserted{queue}})); });
+  };
+  CHECK_THAT(said("team-a", "Block"), Catch::Contains(R"(policy="Block" refused-policy="")"));
+  CHECK_THAT(said("team-a", "Round"), Catch::Contains(R"(policy="Block" refused-policy="Round")"));
+  CHECK_THAT(said("team-a", "Spiral"), Catch::Contains(R"(policy="Block" refused-policy="Spiral")"));
+  CHECK_THAT(said("team-a", ""), Catch::Contains(R"(policy="Priority" refused-policy="")"));
+  CHECK_THAT(said("team-b", "Round"), Catch::Contains(R"(policy="" refused-policy="Round")"));
 }
 
 TEST_CASE("at 2 it tells who is assumed, and who is no longer and why") {

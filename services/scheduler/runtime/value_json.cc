@@ -240,6 +240,8 @@ JsonObject EncodeQueue(const Queue& queue) {
   PutText(&object, "carriedPolicy", queue.carried_policy);
   PutText(&object, "itemsRefreshInterval", queue.items_refresh_interval);
   if (queue.items_hidden) object["itemsHidden"] = true;
+  PutText(&object, "waitForPodsRunning", queue.wait_for_pods_running);
+  PutText(&object, "maxDepth", queue.max_depth);
   return object;
 }
 
@@ -259,6 +261,8 @@ absl::StatusOr<Queue> DecodeQueue(const Json& value) {
   queue.carried_policy = reader.Text("carriedPolicy");
   queue.items_refresh_interval = reader.Text("itemsRefreshInterval");
   queue.items_hidden = reader.Bool("itemsHidden");
+  queue.wait_for_pods_running = reader.Text("waitForPodsRunning");
+  queue.max_depth = reader.Text("maxDepth");
   if (!error.ok()) return error;
   return queue;
 }

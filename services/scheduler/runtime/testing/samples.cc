@@ -78,6 +78,8 @@ Queue SampleQueue(const std::string& name) {
   queue.carried_policy = "Block";
   queue.items_refresh_interval = "30s";
   queue.items_hidden = true;
+  queue.wait_for_pods_running = "true";
+  queue.max_depth = "5";
   queue.invalid = "spec.priority: expected an integer";
   return queue;
 }
