@@ -14,9 +14,10 @@ void Outcome::Set(const absl::Status& last) {
   const MutexLock lock(&mu_);
   if (last.ok()) {
     if (!last_.ok()) KQ_LOG(Info, "In order again", {{"part", part_}});
-  } else if (last_.ok() || (last != last_ && now - told_ >= kBetweenWords)) {
+  } else if (last_.ok() || (last != told_ && now - told_at_ >= kBetweenWords)) {
     KQ_LOG(Warning, "Not in order", {{"part", part_}, {"err", last}});
-    told_ = now;
+    told_ = last;
+    told_at_ = now;
   }
   last_ = last;
 }

@@ -30,7 +30,8 @@ class Outcome {
   const Clock* const clock_;
   mutable Mutex mu_;
   absl::Status last_ ABSL_GUARDED_BY(mu_);
-  absl::Time told_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  absl::Status told_ ABSL_GUARDED_BY(mu_);  // the last trouble in the log
+  absl::Time told_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
 };
 
 }  // namespace kq::visibility

@@ -37,7 +37,7 @@ class Server : public RunningServer {
     const Clock* clock = &Clock::Real();
     KubeApi* api = nullptr;
     const PictureSource* pictures = nullptr;
-    absl::Duration certificate_period = absl::Minutes(1);  // between two looks at what is to be kept in order
+    absl::Duration certificate_period = absl::Seconds(15);  // between two looks at what is to be kept in order
   };
 
   // Errors are those of the configuration, an address in use, a folder that cannot
