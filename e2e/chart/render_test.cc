@@ -131,6 +131,11 @@ TEST_CASE("values that act", "[chart]") {
        kEverything,
        {"kind: APIService", "targetPort: https", "port: 443", "- --enableVisibilityServer=true\n"},
        {"caBundle", "insecureSkipTLSVerify"}},
+      {"who may look at all queues may ask for the collections, and is told that they are for discovery alone",
+       "--set controller.enableVisibilityServer=true",
+       {"resources: [queues/queueunits, elasticquotas/queueunits], verbs: [get]}",
+        "resources: [queues, elasticquotas], verbs: [list]}"},
+       {}},
       {"a certificate from elsewhere",
        absl::StrCat(
            "--set controller.enableVisibilityServer=true,visibility.tls.secretName=mine,visibility.tls.caBundle=",

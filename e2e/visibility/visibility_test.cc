@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -18,6 +19,7 @@
 #include "e2e/support/test_cluster.h"
 #include "libs/common/clock.h"
 #include "libs/pki/certificate.h"
+#include "libs/scheduler_client/testing/fake_scheduler.h"
 
 namespace kq::e2e {
 namespace {
@@ -84,6 +86,13 @@ class World {
         Run(absl::StrCat(DataFile("cli/kqctl/kqctl"), " units -o json --server=", scheduler_.grpc_address(), " ", flags,
                          " | jq -r '.units[].name'"));
     return absl::StrSplit(text, '\n', absl::SkipEmpty());
+  }
+  // The API server asked by curl, by an administrator: headers, an empty line, the body.
+  std::string Curl(const std::string& path, const std::string& more = "") const {
+    const std::string pki = own_.state() + "/pki";
+    return Run(absl::StrCat("curl -s -i --http1.1 --cacert ", pki, "/ca.crt --cert ", pki, "/admin.crt --key ", pki,
+                            "/admin.key ", more, " \"$(kubectl --kubeconfig=", cluster_.kubeconfig(),
+                            " config view -o jsonpath='{.clusters[0].cluster.server}')", path, "\""));
   }
   // Asked without the API server in between: the code alone.
   std::string Direct(const std::string& path, const std::string& more = "") const {
@@ -154,18 +163,83 @@ void CheckErrors(const World& world) {
   CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?limit=-1"), Catch::Contains("(BadRequest): limit"));
   CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?offset=x"), Catch::Contains("(BadRequest): offset"));
   CHECK_THAT(world.Raw(kApi + "/queues/team-a/queueunits?phase=Asleep"), Catch::Contains("(BadRequest): phase"));
-  CHECK_THAT(world.Raw(kApi + "/queues"), Catch::Contains("(MethodNotAllowed)"));
+  for (const char* collection : {"/queues", "/elasticquotas"}) {
+    CHECK_THAT(world.Raw(kApi + collection), Catch::Contains("(MethodNotAllowed)"));
+  }
+}
+
+// What goes by the Accept header arrives through the API server, too.
+void CheckForms(const World& world) {
+  const std::string path = kApi + "/queues/team-a/queueunits?limit=2";
+  const std::string refused = world.Curl(path, "-H 'Accept: text/html'");
+  CHECK_THAT(refused, Catch::StartsWith("HTTP/1.1 406 ") && Catch::Contains(R"("kind":"Status")") &&
+                          Catch::Contains(R"("reason":"NotAcceptable")"));
+  const std::string table = world.Curl(path, "-H 'Accept: application/json;as=Table;v=v1;g=meta.k8s.io'");
+  CHECK_THAT(table, Catch::StartsWith("HTTP/1.1 200 ") && Catch::Contains(R"({"kind":"Table")") &&
+                        Catch::Contains(R"("columnDefinitions":[{"name":"Name")") &&
+                        Catch::Contains(R"("rows":[{"cells":["u2")"));
+}
+
+// With more units than a few clients can be sent at once: those that come too late are told to come again.
+void CheckTooManyLongAnswers(const World& world) {
+  constexpr int kUnitsInList = 20'000;
+  queueing::v1::SnapshotChange picture;
+  picture.mutable_id()->set_epoch("e");
+  picture.set_whole(true);
+  queueing::v1::QueueSnapshot* queue = picture.add_queues();
+  queue->set_name("team-a");
+  for (int i = 0; i < kUnitsInList; ++i) {
+    queueing::v1::UnitSnapshot* unit = queue->add_waiting();
+    unit->set_namespace_("default");
+    unit->set_name(absl::StrCat("u", i));
+    unit->set_queue("team-a");
+    unit->set_phase("Enqueued");
+    unit->mutable_refusal()->set_sentence(std::string(200, 'x'));
+  }
+  testing::FakeScheduler scheduler;
+  scheduler.Send(picture);
+  Visibility narrow({.kubeconfig = world.cluster().kubeconfig(),
+                     .flags = {"--long-answers=1", "--max-picture-age=1h"},
+                     .log = "narrow.log"},
+                    scheduler.address());
+  narrow.Start();
+  CHECK(Await(kPatience, [&] { return narrow.Ready(); }));
+  world.cluster().Kubectl(absl::StrCat("patch apiservice v1alpha1.visibility.koord-queue.x-k8s.io --type=merge -p '",
+                                       JsonText(Json{{"spec", {{"service", {{"port", narrow.port()}}}}}}), "'"));
+  const std::string units = kApi + "/queues/team-a/queueunits";
+  CHECK(Await(kPatience, [&] { return absl::StrContains(world.Curl(units + "?limit=1"), "HTTP/1.1 200 "); }));
+  std::string told;
+  CHECK(Await(kPatience, [&] {
+    std::vector<std::thread> readers;
+    std::vector<std::string> answers(6);
+    for (std::string& answer : answers) readers.emplace_back([&] { answer = world.Curl(units); });
+    for (std::thread& reader : readers) reader.join();
+    for (const std::string& answer : answers) {
+      if (absl::StartsWith(answer, "HTTP/1.1 429 ")) told = answer;
+    }
+    return !told.empty();
+  }));
+  CHECK_THAT(told, Catch::Contains("\r\nRetry-After: 1\r\n", Catch::CaseSensitive::No) &&
+                       Catch::Contains(R"("reason":"TooManyRequests")") &&
+                       Catch::Contains("too many long answers are being sent"));
+  CHECK(Await(kPatience, [&] { return CountOf(world.Curl(units), "\"metadata\":{\"name\":\"u") == kUnitsInList; }));
 }
 
 // An ordinary user may look once he was given the right.
 void CheckUsers(const World& world) {
   const std::string units = kApi + "/queues/team-a/queueunits";
   CHECK_THAT(world.Raw(units, "--as=bob"), Catch::Contains("(Forbidden)"));
+  CHECK_THAT(world.Raw(kApi + "/queues", "--as=bob"), Catch::Contains("(Forbidden)"));
+  // Half of what the chart's role for users has.
   world.cluster().Kubectl(
       "create clusterrole viewer --verb=get --resource=queues.visibility.koord-queue.x-k8s.io/queueunits");
+  world.cluster().Kubectl("create clusterrole lister --verb=list --resource=queues.visibility.koord-queue.x-k8s.io");
+  world.cluster().Kubectl("create clusterrolebinding lister --clusterrole=lister --user=bob");
   world.cluster().Kubectl("create clusterrolebinding viewer --clusterrole=viewer --user=bob");
   CHECK(Await(kPatience, [&] { return absl::StartsWith(world.Raw(units, "--as=bob"), "{"); }));
   CHECK_THAT(world.Raw(kApi + "/elasticquotas/team-a/queueunits", "--as=bob"), Catch::Contains("(Forbidden)"));
+  CHECK(Await(kPatience,
+              [&] { return absl::StrContains(world.Raw(kApi + "/queues", "--as=bob"), "(MethodNotAllowed)"); }));
 }
 
 // Who does not come through the API server proves himself by a token, and by nothing
@@ -175,6 +249,9 @@ void CheckDirectVisitors(const World& world) {
   CHECK(world.Direct(path) == "401");
   CHECK(world.Direct(path, "-H 'X-Remote-User: admin' -H 'X-Remote-Group: system:masters'") == "401");
   CHECK(world.Direct(path, "-H 'Authorization: Bearer very-secret-words'") == "401");
+  CHECK(world.Direct(path, R"(-d '{"spec":{"token":"very-secret-words"}}')") == "401");
+  CHECK(world.Direct("/version?access_token=very-secret-words") == "401");
+  CHECK(world.Direct("/very-secret-words") == "401");
   CHECK(world.Direct("/readyz") == "200");
   world.cluster().Kubectl("create serviceaccount robot -n default");
   const std::string token = "-H \"Authorization: Bearer $(kubectl --kubeconfig=" + world.cluster().kubeconfig() +
@@ -182,14 +259,18 @@ void CheckDirectVisitors(const World& world) {
   CHECK(world.Direct(path, token) == "403");
   world.cluster().Kubectl("create clusterrolebinding robot --clusterrole=viewer --serviceaccount=default:robot");
   CHECK(Await(kPatience, [&] { return world.Direct(path, token) == "200"; }));
-  // All bodies are in the log at this level, and no token.
+  CHECK(world.Direct(path + "?access_token=very-secret-words", token) == "400");
+  CHECK(world.Direct(path, token + R"( -d '{"spec":{"token":"very-secret-words"}}')") == "403");  // no right to create
+  // Requests and answers are in the log at this level, and no token.
   const std::string log = FileText(world.visibility().log());
   CHECK(CountOf(log, "very-secret-words") == 0);
+  CHECK(CountOf(log, R"("Request refused" what="queues/queueunits" code=401)") > 0);
+  CHECK(CountOf(log, absl::StrCat(R"("Request" method="GET" target=")", path, R"(")")) > 0);
   CHECK(CountOf(log, "QueueUnitsSummary") > 0);
 }
 
 // The API server comes back with a front proxy's certificate of a new authority.
-void CheckNewFrontProxy(const World& world) {
+void CheckNewFrontProxy(World& world) {
   const std::string key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes ";
   Run(absl::StrCat(
       "cd ", world.own_cluster().state(), "/pki && (openssl req -x509 -new ", key,
@@ -200,7 +281,11 @@ void CheckNewFrontProxy(const World& world) {
       "-CAkey front-proxy-ca.key -set_serial 7 -days 30 -extfile new.ext -out front-proxy-client.crt) 2>&1"));
   world.own_cluster().KillApiServer();
   world.own_cluster().StartApiServer();
-  CHECK(Await(kPatience, [&] { return world.Answers(kApi + "/queues/team-a/queueunits"); }));
+  CHECK(Await(kPatience, [&] {
+    // Without an API server for longer than its lease lasts it ends, and is started again, as a Deployment would.
+    if (!world.scheduler().Running()) world.scheduler().Start();
+    return world.Answers(kApi + "/queues/team-a/queueunits");
+  }));
   CHECK(world.Names("/queues/team-a/queueunits?limit=2&offset=2") == Names{"u4", "u5"});
 }
 
@@ -211,9 +296,11 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   CheckPages(world);
   CheckSameAsKqctl(world);
   CheckErrors(world);
+  CheckForms(world);
   CheckUsers(world);
   CheckDirectVisitors(world);
   CheckNewFrontProxy(world);
+  CheckTooManyLongAnswers(world);
 }
 
 TEST_CASE("without a scheduler the data is refused as too old, and nothing else stops", "[visibility]") {
@@ -222,6 +309,13 @@ TEST_CASE("without a scheduler the data is refused as too old, and nothing else 
   const std::string units = kApi + "/queues/team-a/queueunits";
   world.scheduler().Kill();
   CHECK(Await(kPatience, [&] { return absl::StrContains(world.Raw(units), "(ServiceUnavailable)"); }));
+  // Users are told since when; why is for operators.
+  CHECK_THAT(world.Raw(units), Catch::Contains("the newest snapshot of the scheduler is too old: it is of ") &&
+                                   !Catch::Contains(world.scheduler().grpc_address()) && !Catch::Contains("refused"));
+  CHECK_THAT(world.visibility().Readyz().second,
+             Catch::Contains("[+]snapshot ok: ") && Catch::Contains(world.scheduler().grpc_address()));
+  CHECK_THAT(FileText(world.visibility().log()),
+             Catch::Contains("No leading scheduler is followed") && Catch::Contains(world.scheduler().grpc_address()));
   CHECK(world.Answers(kApi));
   CHECK(world.Answers("/apis/visibility.koord-queue.x-k8s.io"));
   // No deletion of a namespace hangs on us.
@@ -292,6 +386,25 @@ TEST_CASE("replicas share an authority, and requests go on while it is renewed",
   CHECK(Await(kPatience, [&] { return Trusts(newest, second.port()); }));
   CHECK(Trusts(bundle, second.port()));
   CHECK(Trusts(bundle, world.visibility().port()));
+  CHECK(world.Answers(kApi + "/queues/team-a/queueunits"));
+
+  // Somebody puts the key of another authority in: all go on, and say so.
+  const std::string trusted = FileText(bundle);
+  const Json wrong = {{"ca.key", absl::Base64Escape(old.key_pem)}};
+  world.cluster().Kubectl(
+      absl::StrCat("-n koord-queue patch secret koord-queue-visibility-ca -p '", JsonText(Json{{"data", wrong}}), "'"));
+  const std::string trouble = "the authority's key does not belong to its certificate";
+  for (const Visibility* replica : {&world.visibility(), static_cast<const Visibility*>(&second)}) {
+    CHECK(Await(kPatience, [&] {
+      return absl::StrContains(replica->Metrics(), "koord_queue_visibility_in_order{part=\"certificate\"} 0");
+    }));
+    const auto [code, text] = replica->Readyz();
+    CHECK(code == 200);
+    CHECK_THAT(text, Catch::Contains("[+]certificate ok: the one in use is good until ") && Catch::Contains(trouble));
+    CHECK_THAT(FileText(replica->log()),
+               Catch::Contains("\"Not in order\" part=\"certificate\"") && Catch::Contains(trouble));
+  }
+  CHECK(FileText(BundleFile(world)) == trusted);
   CHECK(world.Answers(kApi + "/queues/team-a/queueunits"));
 }
 

@@ -103,6 +103,23 @@ absl::Status AddExtensions(X509* x, X509* signer, Role role, const std::vector<s
   return AddExtension(x, signer, NID_subject_alt_name, alternative);
 }
 
+struct Issuer {
+  Certificate certificate;
+  Key key;
+};
+
+absl::StatusOr<Issuer> ReadIssuer(const CertificateAndKey& authority) {
+  Issuer issuer{Certificate(PEM_read_bio_X509(Reader(authority.certificate_pem).get(), nullptr, nullptr, nullptr)),
+                Key(PEM_read_bio_PrivateKey(Reader(authority.key_pem).get(), nullptr, nullptr, nullptr))};
+  if (issuer.certificate == nullptr || issuer.key == nullptr)
+    return absl::InvalidArgumentError("the authority's certificate or key is not PEM");
+  if (X509_check_ca(issuer.certificate.get()) == 0)
+    return absl::InvalidArgumentError("the authority's certificate is not one of an authority");
+  if (X509_check_private_key(issuer.certificate.get(), issuer.key.get()) != 1)
+    return absl::InvalidArgumentError("the authority's key does not belong to its certificate");
+  return issuer;
+}
+
 // `issuer` is null for an authority.
 absl::StatusOr<CertificateAndKey> Make(const CertificateRequest& request, Role role, const CertificateAndKey* issuer) {
   const Key key(EVP_EC_gen("P-256"));
@@ -112,21 +129,15 @@ absl::StatusOr<CertificateAndKey> Make(const CertificateRequest& request, Role r
   KQ_RETURN_IF_ERROR(Describe(x, request));
   X509_set_pubkey(x, key.get());
 
-  Certificate issuer_certificate;
-  Key issuer_key;
+  Issuer read;
   if (issuer != nullptr) {
-    issuer_certificate.reset(PEM_read_bio_X509(Reader(issuer->certificate_pem).get(), nullptr, nullptr, nullptr));
-    issuer_key.reset(PEM_read_bio_PrivateKey(Reader(issuer->key_pem).get(), nullptr, nullptr, nullptr));
-    if (issuer_certificate == nullptr || issuer_key == nullptr)
-      return absl::InvalidArgumentError("the authority's certificate or key is not PEM");
-    if (X509_check_private_key(issuer_certificate.get(), issuer_key.get()) != 1)
-      return absl::InvalidArgumentError("the authority's key does not belong to its certificate");
+    KQ_ASSIGN_OR_RETURN(read, ReadIssuer(*issuer));
   }
-  X509* signer = issuer != nullptr ? issuer_certificate.get() : x;
+  X509* signer = issuer != nullptr ? read.certificate.get() : x;
   X509_set_issuer_name(x, X509_get_subject_name(signer));
   KQ_RETURN_IF_ERROR(AddExtensions(x, signer, role, request.names));
   KQ_RETURN_IF_ERROR(
-      Require(X509_sign(x, issuer != nullptr ? issuer_key.get() : key.get(), EVP_sha256()) > 0, "its signature"));
+      Require(X509_sign(x, issuer != nullptr ? read.key.get() : key.get(), EVP_sha256()) > 0, "its signature"));
 
   const Bio certificate_text(BIO_new(BIO_s_mem())), key_text(BIO_new(BIO_s_mem()));
   KQ_RETURN_IF_ERROR(Require(PEM_write_bio_X509(certificate_text.get(), x) == 1, "its text"));
@@ -140,6 +151,8 @@ absl::StatusOr<CertificateAndKey> Make(const CertificateRequest& request, Role r
 absl::StatusOr<CertificateAndKey> MakeAuthority(const CertificateRequest& request) {
   return Make(request, Role::kAuthority, nullptr);
 }
+
+absl::Status CheckAuthority(const CertificateAndKey& authority) { return ReadIssuer(authority).status(); }
 
 absl::StatusOr<CertificateAndKey> IssueCertificate(const CertificateAndKey& authority, CertificateUse use,
                                                    const CertificateRequest& request) {

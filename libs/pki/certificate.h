@@ -31,7 +31,10 @@ struct CertificateRequest {
 
 // An authority, which signs itself.
 absl::StatusOr<CertificateAndKey> MakeAuthority(const CertificateRequest& request);
-// kInvalidArgument if the authority's texts are not what they should be.
+// Whether it can issue certificates: kInvalidArgument if its texts are no certificate
+// of an authority and the key that belongs to it.
+absl::Status CheckAuthority(const CertificateAndKey& authority);
+// Errors: those of CheckAuthority.
 absl::StatusOr<CertificateAndKey> IssueCertificate(const CertificateAndKey& authority, CertificateUse use,
                                                    const CertificateRequest& request);
 

@@ -32,9 +32,13 @@ TEST_CASE("an authority that is none issues nothing") {
   REQUIRE(one.ok());
   REQUIRE(other.ok());
   const CertificateRequest request = Request("server", absl::Hours(1));
+  CHECK(CheckAuthority(*one).ok());
+  const auto leaf = IssueCertificate(*one, CertificateUse::kServer, request);
+  REQUIRE(leaf.ok());
   for (const CertificateAndKey& bad :
        {CertificateAndKey{"", ""}, CertificateAndKey{one->certificate_pem, "x"},
-        CertificateAndKey{one->certificate_pem, other->key_pem}, CertificateAndKey{"x", one->key_pem}}) {
+        CertificateAndKey{one->certificate_pem, other->key_pem}, CertificateAndKey{"x", one->key_pem}, *leaf}) {
+    CHECK(absl::IsInvalidArgument(CheckAuthority(bad)));
     CHECK(absl::IsInvalidArgument(IssueCertificate(bad, CertificateUse::kServer, request).status()));
   }
 }

@@ -10,9 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "libs/common/log.h"
+#include "libs/common/time_format.h"
 #include "services/visibility/accept.h"
 #include "services/visibility/discovery.h"
+#include "services/visibility/request_log.h"
 #include "services/visibility/status_body.h"
 #include "services/visibility/unit_listing.h"
 #include "services/visibility/unit_query.h"
@@ -113,17 +114,19 @@ std::string WhatOf(const Attributes& attributes) {
   return attributes.resource.empty() ? "discovery" : "other";
 }
 
+HttpResponse Unavailable(absl::string_view why) {
+  return StatusAnswer(503, "ServiceUnavailable", why, {.retry_after = kComeAgain});
+}
+
 HttpResponse NotAuthenticated(const absl::Status& why) {
-  if (absl::IsUnavailable(why))
-    return StatusAnswer(503, "ServiceUnavailable", why.message(), {.retry_after = kComeAgain});
+  if (absl::IsUnavailable(why)) return Unavailable(why.message());
   HttpResponse response = StatusAnswer(401, "Unauthorized", absl::StrCat("Unauthorized: ", why.message()));
   response.headers.Add("WWW-Authenticate", "Bearer");
   return response;
 }
 
 HttpResponse NotAuthorized(const Attributes& attributes, const absl::Status& why) {
-  if (absl::IsUnavailable(why))
-    return StatusAnswer(503, "ServiceUnavailable", why.message(), {.retry_after = kComeAgain});
+  if (absl::IsUnavailable(why)) return Unavailable(why.message());
   const std::string subject =
       attributes.resource.empty()
           ? "forbidden: "
@@ -163,23 +166,27 @@ std::vector<Route> Api::Routes() {
 
 HttpResponse Api::Handle(const HttpRequest& request, const HttpPeer& peer) {
   const absl::Time begin = parts_.clock->TimeNow();
-  std::string what = "other";
-  HttpResponse response = Answer(request, peer, &what);
-  options_.observe(what, response.code, parts_.clock->TimeNow() - begin);
-  return options_.log_bodies() && what != "health" ? Logged(request, std::move(response)) : response;
+  Seen seen;
+  HttpResponse response = Answer(request, peer, &seen);
+  options_.observe(seen.what, response.code, parts_.clock->TimeNow() - begin);
+  if (seen.what == "health" || !options_.log_bodies()) return response;
+  if (seen.let_in) return LogAnswered(request, std::move(response));
+  LogRefused(seen.what, response.code);
+  return response;
 }
 
-HttpResponse Api::Answer(const HttpRequest& request, const HttpPeer& peer, std::string* what) {
+HttpResponse Api::Answer(const HttpRequest& request, const HttpPeer& peer, Seen* seen) {
   if (std::optional<HttpResponse> health = parts_.health->Answer(request.target)) {
-    *what = "health";
+    seen->what = "health";
     return *std::move(health);
   }
   const Attributes attributes = AttributesOf(request);
-  *what = WhatOf(attributes);
+  seen->what = WhatOf(attributes);
   const absl::StatusOr<User> user = parts_.authenticator->Authenticate(request, peer);
   if (!user.ok()) return NotAuthenticated(user.status());
   if (const absl::Status may = parts_.authorizer->Authorize(*user, attributes); !may.ok())
     return NotAuthorized(attributes, may);
+  seen->let_in = true;
   if (request.method != "GET" && request.method != "HEAD") {
     HttpResponse response =
         StatusAnswer(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
@@ -201,13 +208,10 @@ HttpResponse Api::Units(const HttpRequest& request, const std::string& queue, co
   const Following following = parts_.pictures->Look();
   const absl::Time now = parts_.clock->TimeNow();
   const absl::Duration age = std::max(absl::ZeroDuration(), now - following.heard);
-  if (following.picture == nullptr || age > options_.max_picture_age) {
-    const std::string why(following.connection.message());
-    return StatusAnswer(503, "ServiceUnavailable",
-                        absl::StrCat(following.picture == nullptr ? "there is no snapshot of the scheduler yet"
-                                                                  : "the newest snapshot of the scheduler is too old",
-                                     why.empty() ? "" : ": ", why),
-                        {.retry_after = kComeAgain});
+  if (following.picture == nullptr) return Unavailable("there is no snapshot of the scheduler yet");
+  if (age > options_.max_picture_age) {
+    return Unavailable(absl::StrCat("the newest snapshot of the scheduler is too old: it is of ",
+                                    TimeText(following.heard), ", ", absl::ToInt64Seconds(age), " s ago"));
   }
   UnitPage page;
   if (!quota.empty()) {
@@ -235,20 +239,6 @@ HttpResponse Api::Counted(HttpResponse response) {
   // Given back when the server has sent the last piece, or the client has gone.
   const std::shared_ptr<void> place(nullptr, [count = long_answers_](void*) { count->fetch_sub(1); });
   response.more = [more = std::move(response.more), place] { return more(); };
-  return response;
-}
-
-HttpResponse Api::Logged(const HttpRequest& request, HttpResponse response) const {
-  KQ_LOG(Info, "Request", {{"method", request.method}, {"target", request.target}, {"body", request.body}});
-  KQ_LOG(Info, "Response", {{"target", request.target}, {"code", response.code}, {"body", response.body}});
-  if (response.more) {
-    response.more = [more = std::move(response.more), target = request.target] {
-      std::optional<std::string> piece = more();
-      if (piece.has_value() && !piece->empty())
-        KQ_LOG(Info, "Response continued", {{"target", target}, {"body", *piece}});
-      return piece;
-    };
-  }
   return response;
 }
 

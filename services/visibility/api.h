@@ -22,7 +22,7 @@ struct ApiOptions {
   absl::Duration max_picture_age = absl::Seconds(30);
   // So many long answers are sent at once; who is one too many is told to come again.
   int long_answers = 64;
-  // Whether bodies of requests and answers go to the log (-v=4).
+  // Whether requests and answers go to the log (-v=4); see request_log.h.
   std::function<bool()> log_bodies = [] { return false; };
   // Told of every answer: what was asked for ("queues/queueunits", "discovery",
   // "health", "other"), its code, and how long it took up to its first byte.
@@ -46,7 +46,8 @@ struct ApiParts {
 //   /apis/G/V/elasticquotas/{quota}/queueunits               the units of a quota
 //   /apis/G/V/queues, /apis/G/V/elasticquotas                405: for discovery alone
 //
-// Errors are Status objects. Thread-safe; called by the HTTP server's threads.
+// Errors are Status objects; they say what is wrong, but name no host of ours: causes
+// are for the log and /readyz?verbose. Thread-safe; called by the HTTP server's threads.
 class Api {
  public:
   // The parts must outlive it.
@@ -55,12 +56,15 @@ class Api {
   HttpResponse Handle(const HttpRequest& request, const HttpPeer& peer);
 
  private:
-  HttpResponse Answer(const HttpRequest& request, const HttpPeer& peer, std::string* what);
+  struct Seen {
+    std::string what = "other";  // as `observe` is told
+    bool let_in = false;         // we know who asks, and that he may
+  };
+  HttpResponse Answer(const HttpRequest& request, const HttpPeer& peer, Seen* seen);
   std::vector<Route> Routes();
   HttpResponse Units(const HttpRequest& request, const std::string& queue, const std::string& quota);
   // Takes the answer's place among the long ones, or refuses it.
   HttpResponse Counted(HttpResponse response);
-  HttpResponse Logged(const HttpRequest& request, HttpResponse response) const;
 
   const ApiOptions options_;
   const ApiParts parts_;

@@ -3,9 +3,12 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "libs/common/simulated_clock.h"
 #include "libs/scheduler_client/testing/fake_picture_source.h"
 #include "services/visibility/testing/fake_reviews.h"
+#include "services/visibility/testing/logged.h"
 #include "services/visibility/testing/pictures.h"
 
 namespace kq::visibility {
@@ -146,6 +149,111 @@ TEST_CASE("a picture that is missing or too old is told as 503, and discovery go
     CAPTURE(path);
     CHECK(world.Ask(path).code == 200);
   }
+}
+
+// Pictures and reviews that cannot be had name hosts; those are for operators.
+TEST_CASE("errors say what is wrong and since when, and name no host") {
+  World world;
+  Following following = world.pictures.Look();
+  following.connection = absl::UnavailableError("none of the servers leads: 10.0.0.7:31260: connection refused");
+  world.pictures.Set(following);
+  world.clock.Advance(absl::Seconds(31));
+  CHECK(StringAt(Body(world.Ask(kBase + "/queues/team-a/queueunits")), {"message"}) ==
+        "the newest snapshot of the scheduler is too old: it is of 1970-01-01T00:16:40Z, 31 s ago");
+  following.picture = nullptr;
+  world.pictures.Set(following);
+  CHECK(StringAt(Body(world.Ask(kBase + "/queues/team-a/queueunits")), {"message"}) ==
+        "there is no snapshot of the scheduler yet");
+  world.reviews.SetReachable(false);
+  world.clock.Advance(absl::Minutes(1));
+  std::string log;
+  log = Logged(0, [&] {
+    CHECK(StringAt(Body(world.Ask("/apis")), {"message"}) == "the API server cannot be asked whose token this is");
+  });
+  CHECK_THAT(log, Catch::Contains(R"("Not in order" part="tokenreviews" err="UNAVAILABLE: 10.0.0.1:6443: refused)"));
+  CHECK_THAT(log, Catch::Contains("<the token>") && !Catch::Contains(R"(\"token\":\"token\")"));
+  world.reviews.SetReachable(true);
+  CHECK(world.Ask("/apis").code == 200);
+  world.clock.Advance(absl::Seconds(5));
+  CHECK(world.Ask("/apis").code == 200);  // remembered: who asks
+  world.reviews.SetReachable(false);
+  log = Logged(0, [&] {
+    CHECK(StringAt(Body(world.Ask("/version")), {"message"}) == "the API server cannot be asked what you may do");
+  });
+  CHECK_THAT(log, Catch::Contains(R"("Not in order" part="subjectaccessreviews" err="UNAVAILABLE: 10.0.0.1:6443)"));
+}
+
+// Everything that a caller can put his token into.
+HttpRequest WithToken(const std::string& token, const std::string& method, const std::string& target) {
+  HttpRequest request;
+  request.method = method;
+  request.target = absl::StrCat(target, absl::StrContains(target, "?") ? "&" : "?", "access_token=secret-words");
+  request.headers.Add("Authorization", "Bearer " + token);
+  request.body = R"({"kind":"TokenReview","spec":{"token":"secret-words"},"note":"words-of-the-body"})";
+  return request;
+}
+
+TEST_CASE("the log shows nothing of who is not let in but that he was refused") {
+  World world;
+  world.options.log_bodies = [] { return true; };
+  Api api(world.options,
+          ApiParts{&world.pictures, &world.authenticator, &world.authorizer, &world.health, &world.clock});
+  const std::string units = kBase + "/queues/team-a/queueunits";
+  for (const std::string token : {"secret-words", "other"}) {  // nobody's; one that may not
+    CAPTURE(token);
+    HttpRequest large = WithToken(token, "POST", units);
+    large.body += std::string(900'000, 'x');
+    const std::string log = Logged(4, [&] {
+      CHECK(api.Handle(WithToken(token, "GET", "/version/secret-words"), {}).code == (token == "other" ? 403 : 401));
+      CHECK(api.Handle(large, {}).code == (token == "other" ? 403 : 401));
+      CHECK(api.Handle(WithToken(token, "GET", "/readyz"), {}).code == 200);
+    });
+    CHECK_THAT(log, Catch::Contains(
+                        absl::StrCat(R"("Request refused" what="discovery" code=)", token == "other" ? "403" : "401")));
+    CHECK_THAT(log, Catch::Contains(R"("Request refused" what="queues/queueunits" code=)"));
+    CHECK_THAT(log, !Catch::Contains("secret-words") && !Catch::Contains("words-of-the-body"));
+    CHECK(log.size() < 400);
+  }
+}
+
+TEST_CASE("at 4 the log shows requests that were let in, and their answers, without tokens and not without end") {
+  World world;
+  world.Show(TeamPicture(2000));
+  world.options.log_bodies = [] { return LogVerbosityAtLeast(4); };
+  Api api(world.options,
+          ApiParts{&world.pictures, &world.authenticator, &world.authorizer, &world.health, &world.clock});
+  const std::string units = kBase + "/queues/team-a/queueunits";
+  const auto read = [&](const HttpRequest& request) {
+    const HttpResponse response = api.Handle(request, {});
+    while (response.more && response.more().has_value()) {
+    }
+  };
+  const std::string shown = units + "?limit=2";
+  HttpRequest small = WithToken("token", "GET", shown);
+  CHECK_THAT(Logged(4, [&] { read(small); }),
+             Catch::Contains("code=400") && Catch::Contains(shown) && !Catch::Contains("secret-words"));
+  small.target = shown;
+  std::string log = Logged(4, [&] { read(small); });
+  CHECK_THAT(log, Catch::Contains(absl::StrCat(R"("Request" method="GET" target=")", shown, R"(" body="{\"kind\")")));
+  CHECK_THAT(log, Catch::Contains("words-of-the-body"));
+  CHECK_THAT(log, Catch::Contains(absl::StrCat(R"("Response" target=")", shown, R"(" code=200 body="{\"kind\")")));
+  CHECK_THAT(log, Catch::Contains("QueueUnitsSummary"));
+  CHECK_THAT(log, !Catch::Contains("secret-words"));
+
+  log = Logged(
+      4, [&] { read({.method = "GET", .target = units, .headers = WithToken("token", "", "").headers, .body = ""}); });
+  CHECK_THAT(log, Catch::Contains(absl::StrCat(R"("Response continued" target=")", units, R"(" body=")")));
+  CHECK_THAT(log, Catch::Contains(absl::StrCat(R"("Response ended" target=")", units, R"(" bytes=)")));
+  CHECK(log.size() < 400'000);
+  log = Logged(4, [&] {
+    HttpRequest large = WithToken("token", "POST", units);
+    large.body += std::string(900'000, 'x');
+    read(large);
+  });
+  CHECK_THAT(log, Catch::Contains("bytes=900") && Catch::Contains("code=405"));
+  CHECK(log.size() < 6'000);
+
+  CHECK(Logged(3, [&] { read(small); }).empty());
 }
 
 TEST_CASE("an answer says how old its picture is") {

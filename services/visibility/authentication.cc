@@ -7,7 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "libs/common/status_macros.h"
 
 namespace kq::visibility {
@@ -57,7 +57,11 @@ absl::StatusOr<User> Reviewed(const Json& review) {
 }  // namespace
 
 Authenticator::Authenticator(Options options, KubeApi* api, const Clock* clock)
-    : options_(options), api_(api), clock_(clock), reviewed_(options.cache_limit, options.remember) {}
+    : options_(options),
+      api_(api),
+      clock_(clock),
+      reviewed_(options.cache_limit, options.remember),
+      reviews_("tokenreviews", clock) {}
 
 void Authenticator::SetRequestHeader(RequestHeaderConfig config) {
   const MutexLock lock(&mu_);
@@ -90,8 +94,13 @@ absl::StatusOr<User> Authenticator::Review(const std::string& token) {
   const Json review = {
       {"apiVersion", "authentication.k8s.io/v1"}, {"kind", "TokenReview"}, {"spec", {{"token", token}}}};
   const absl::StatusOr<Json> answer = api_->Create({"authentication.k8s.io", "v1", "tokenreviews"}, "", review);
-  // Whatever went wrong, the request is not taken; the words never hold the token.
-  if (!answer.ok()) return absl::UnavailableError("the API server cannot be asked whose token this is");
+  if (!answer.ok()) {
+    // Whatever went wrong, the request is not taken. The API server may quote what it refuses.
+    reviews_.Set(
+        absl::Status(answer.status().code(), absl::StrReplaceAll(answer.status().message(), {{token, "<the token>"}})));
+    return absl::UnavailableError("the API server cannot be asked whose token this is");
+  }
+  reviews_.Set(absl::OkStatus());
   absl::StatusOr<User> user = Reviewed(*answer);
   reviewed_.Put(digest, user, clock_->TimeNow());
   return user;

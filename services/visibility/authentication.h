@@ -11,6 +11,7 @@
 #include "libs/common/mutex.h"
 #include "libs/http/http_server.h"
 #include "libs/kube/kube_api.h"
+#include "services/visibility/outcome.h"
 #include "services/visibility/request_header.h"
 #include "services/visibility/ttl_cache.h"
 
@@ -37,8 +38,11 @@ class Authenticator {
   void SetRequestHeader(RequestHeaderConfig config);
 
   // kUnauthenticated: nobody, or a bad token. kUnavailable: the API server could not
-  // be asked.
+  // be asked; why not is for the log and `reviews`, not for who asks.
   absl::StatusOr<User> Authenticate(const HttpRequest& request, const HttpPeer& peer);
+
+  // How the last TokenReview went. Its words never hold the token.
+  const Outcome& reviews() const { return reviews_; }
 
  private:
   absl::StatusOr<User> Review(const std::string& token);
@@ -47,6 +51,7 @@ class Authenticator {
   KubeApi* const api_;
   const Clock* const clock_;
   TtlCache<absl::StatusOr<User>> reviewed_;
+  Outcome reviews_;
   Mutex mu_;
   std::shared_ptr<const RequestHeaderConfig> headers_ ABSL_GUARDED_BY(mu_);
 };

@@ -54,7 +54,10 @@ std::string Forbidden(const User& user, const Attributes& attributes, const std:
 }  // namespace
 
 Authorizer::Authorizer(Options options, KubeApi* api, const Clock* clock)
-    : api_(api), clock_(clock), reviewed_(options.cache_limit, options.remember) {}
+    : api_(api),
+      clock_(clock),
+      reviewed_(options.cache_limit, options.remember),
+      reviews_("subjectaccessreviews", clock) {}
 
 absl::Status Authorizer::Authorize(const User& user, const Attributes& attributes) {
   if (std::find(user.groups.begin(), user.groups.end(), "system:masters") != user.groups.end()) return absl::OkStatus();
@@ -64,10 +67,8 @@ absl::Status Authorizer::Authorize(const User& user, const Attributes& attribute
   const Json review = {
       {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", std::move(spec)}};
   const absl::StatusOr<Json> answer = api_->Create({"authorization.k8s.io", "v1", "subjectaccessreviews"}, "", review);
-  if (!answer.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("the API server cannot be asked what you may do: ", answer.status().message()));
-  }
+  reviews_.Set(answer.status());
+  if (!answer.ok()) return absl::UnavailableError("the API server cannot be asked what you may do");
   const Json* allowed = Find(*answer, {"status", "allowed"});
   const bool may = allowed != nullptr && allowed->is_bool() && allowed->get_bool();
   absl::Status verdict =

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "libs/common/clock.h"
 #include "libs/kube/kube_api.h"
+#include "services/visibility/outcome.h"
 #include "services/visibility/request_header.h"
 #include "services/visibility/ttl_cache.h"
 
@@ -32,13 +33,17 @@ class Authorizer {
   Authorizer(Options options, KubeApi* api, const Clock* clock);
 
   // OK: allowed. kPermissionDenied with a sentence for people. kUnavailable: the API
-  // server could not be asked.
+  // server could not be asked; why not is for the log and `reviews`, not for who asks.
   absl::Status Authorize(const User& user, const Attributes& attributes);
+
+  // How the last SubjectAccessReview went.
+  const Outcome& reviews() const { return reviews_; }
 
  private:
   KubeApi* const api_;
   const Clock* const clock_;
   TtlCache<absl::Status> reviewed_;
+  Outcome reviews_;
 };
 
 }  // namespace kq::visibility

@@ -58,7 +58,13 @@ TEST_CASE("masters may do everything, and an API server that is away is no yes")
   World world;
   world.api.SetReachable(false);
   CHECK(world.authorizer.Authorize({"root", "", {"system:masters"}, {}}, kUnits).ok());
-  CHECK(absl::IsUnavailable(world.authorizer.Authorize({"bob", "", {}, {}}, kUnits)));
+  CHECK(world.authorizer.reviews().Last().ok());
+  CHECK(world.authorizer.Authorize({"bob", "", {}, {}}, kUnits) ==
+        absl::UnavailableError("the API server cannot be asked what you may do"));
+  CHECK_THAT(std::string(world.authorizer.reviews().Last().message()), Catch::Contains("10.0.0.1:6443: refused"));
+  world.api.SetReachable(true);
+  CHECK_FALSE(world.authorizer.Authorize({"bob", "", {}, {}}, kUnits).ok());
+  CHECK(world.authorizer.reviews().Last().ok());
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "libs/common/log.h"
 #include "libs/common/mutex.h"
 #include "libs/common/status_macros.h"
 #include "libs/kube/reflector.h"
@@ -15,6 +14,7 @@ namespace kq::visibility {
 namespace {
 
 constexpr char kName[] = "extension-apiserver-authentication";
+constexpr char kWhere[] = "configmap kube-system/extension-apiserver-authentication";
 
 ReflectorOptions OneConfigMap() {
   ReflectorOptions options;
@@ -36,15 +36,20 @@ class ProxyAuthority::Sink : public ReflectorSink {
     return true;
   }
   bool Removed(const ObjectKey&, absl::string_view, uint64_t) override {
-    KQ_LOG(Warning, "The ConfigMap that names the front proxy is gone; the last one stays in force", {{"name", kName}});
+    Set(absl::NotFoundError("it is gone"));
     return true;
   }
   void Listed(uint64_t) override {}
   void Broken(const absl::Status& why) override { Set(why); }
 
-  absl::Status State() const {
+  // Of the last one that was seen.
+  absl::Status Last() const {
     const MutexLock lock(&mu_);
-    return state_;
+    return last_;
+  }
+  bool Known() const {
+    const MutexLock lock(&mu_);
+    return known_;
   }
 
  private:
@@ -58,16 +63,17 @@ class ProxyAuthority::Sink : public ReflectorSink {
     return absl::OkStatus();
   }
   void Set(const absl::Status& state) {
-    if (!state.ok()) KQ_LOG(Warning, "The ConfigMap that names the front proxy is malformed", {{"err", state}});
     const MutexLock lock(&mu_);
-    if (state.ok() || !state_.ok()) state_ = state;  // a good one stays in force
+    last_ = state;
+    known_ = known_ || state.ok();
   }
 
   const std::string file_;
   Authenticator* const authenticator_;
   std::string written_;  // of the reflector's thread
   mutable Mutex mu_;
-  absl::Status state_ ABSL_GUARDED_BY(mu_) = absl::UnavailableError("not read yet");
+  absl::Status last_ ABSL_GUARDED_BY(mu_);
+  bool known_ ABSL_GUARDED_BY(mu_) = false;  // a good one is in force
 };
 
 struct ProxyAuthority::Watch {
@@ -96,10 +102,14 @@ void ProxyAuthority::Run() { watch_->reflector.Run(); }
 void ProxyAuthority::Stop() { watch_->reflector.Stop(); }
 
 absl::Status ProxyAuthority::Health() const {
-  const absl::Status state = sink_->State();
-  if (state.ok()) return absl::OkStatus();
+  if (sink_->Known()) return absl::OkStatus();
+  const absl::Status trouble = Trouble();
+  return trouble.ok() ? WithContext(absl::UnavailableError("not read yet"), kWhere) : trouble;
+}
+
+absl::Status ProxyAuthority::Trouble() const {
   const absl::Status watch = watch_->reflector.Health();
-  return WithContext(watch.ok() ? state : watch, "configmap kube-system/extension-apiserver-authentication");
+  return WithContext(watch.ok() ? sink_->Last() : watch, kWhere);
 }
 
 }  // namespace kq::visibility

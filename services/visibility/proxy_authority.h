@@ -16,7 +16,7 @@ namespace kq::visibility {
 // authority goes into a file, which the HTTP server reads again for the next
 // connection; the rest to the authenticator.
 //
-// A ConfigMap that is malformed is logged, and the last good one stays in force.
+// Of a ConfigMap that is malformed or gone the last good one stays in force.
 // Thread-safe: Run in one thread, the rest from any.
 class ProxyAuthority {
  public:
@@ -33,6 +33,8 @@ class ProxyAuthority {
 
   // OK once a good ConfigMap was seen; else why not. For /readyz.
   absl::Status Health() const;
+  // Why a change of it would not be noticed or taken now; OK if it would.
+  absl::Status Trouble() const;
 
  private:
   class Sink;

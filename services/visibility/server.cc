@@ -1,9 +1,11 @@
 #include "services/visibility/server.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "libs/common/process_metrics.h"
 #include "libs/common/status_macros.h"
 #include "libs/common/stop_signal.h"
+#include "libs/common/time_format.h"
 #include "libs/http/health.h"
 #include "libs/http/http_server.h"
 #include "libs/http/listen_address.h"
@@ -28,6 +31,7 @@
 #include "services/visibility/api.h"
 #include "services/visibility/authentication.h"
 #include "services/visibility/authorization.h"
+#include "services/visibility/outcome.h"
 #include "services/visibility/proxy_authority.h"
 #include "services/visibility/serving_certificate.h"
 
@@ -35,8 +39,8 @@ namespace kq::visibility {
 namespace {
 
 constexpr absl::Duration kServingGrace = absl::Seconds(5);
-// When the certificate is looked at again after an error.
-constexpr absl::Duration kCertificateRetry = absl::Seconds(2);
+// When what is not in order is looked at again.
+constexpr absl::Duration kRetry = absl::Seconds(2);
 // Names in a subject of a client, and headers that name groups, may be long.
 constexpr size_t kHeaderLimit = 64 << 10;
 
@@ -97,7 +101,10 @@ class WiredServer : public Server {
   void AddCollectors();
   absl::Status Serve();
   void RunThreads();
-  void KeepCertificate();
+  void KeepInOrder();
+  HealthState CertificateState() const;
+  // What may fail, and how its last try went.
+  std::vector<const Outcome*> Outcomes() const;
 
   const Config config_;
   const Clock* const clock_;
@@ -126,7 +133,8 @@ class WiredServer : public Server {
 
   StopSignal stop_;
   mutable Mutex mu_;
-  absl::Status certificate_state_ ABSL_GUARDED_BY(mu_) = absl::UnavailableError("not issued yet");
+  std::optional<absl::Time> certificate_end_ ABSL_GUARDED_BY(mu_);  // of one of our own, in use
+  Outcome certificate_state_{"certificate", clock_}, proxy_state_{"front-proxy", clock_};
   std::vector<std::thread> threads_;
   std::once_flag stopped_;
 };
@@ -187,11 +195,13 @@ void WiredServer::MakeApi() {
     if (following.picture == nullptr) return HealthState{following.connection, ""};
     return HealthState{absl::OkStatus(), std::string(following.connection.message())};
   });
-  health_.AddReady("front-proxy", [this] { return HealthState{proxies_->Health(), ""}; });
-  if (certificate_ != nullptr) {
-    health_.AddReady("certificate", [this] {
-      const MutexLock lock(&mu_);
-      return HealthState{certificate_state_, ""};
+  health_.AddReady("front-proxy", [this] {
+    return HealthState{proxies_->Health(), std::string(proxies_->Trouble().message())};
+  });
+  if (certificate_ != nullptr) health_.AddReady("certificate", [this] { return CertificateState(); });
+  for (const Outcome* reviews : {&authenticator_->reviews(), &authorizer_->reviews()}) {
+    health_.AddReady(reviews->part(), [reviews] {
+      return HealthState{absl::OkStatus(), std::string(reviews->Last().message())};
     });
   }
   ApiOptions options;
@@ -206,12 +216,32 @@ void WiredServer::MakeApi() {
                                       ApiParts{pictures_, authenticator_.get(), authorizer_.get(), &health_, clock_});
 }
 
+HealthState WiredServer::CertificateState() const {
+  const absl::Status last = certificate_state_.Last();
+  const MutexLock lock(&mu_);
+  if (!certificate_end_.has_value()) return {last.ok() ? absl::UnavailableError("not issued yet") : last, ""};
+  const std::string end = TimeText(*certificate_end_);
+  if (*certificate_end_ <= clock_->TimeNow())
+    return {absl::UnavailableError(absl::StrCat("the one in use ended at ", end, ": ", last.message())), ""};
+  return {absl::OkStatus(), last.ok() ? "" : absl::StrCat("the one in use is good until ", end, "; ", last.message())};
+}
+
+std::vector<const Outcome*> WiredServer::Outcomes() const {
+  std::vector<const Outcome*> outcomes = {&proxy_state_, &authenticator_->reviews(), &authorizer_->reviews()};
+  if (certificate_ != nullptr) outcomes.push_back(&certificate_state_);
+  return outcomes;
+}
+
 void WiredServer::AddCollectors() {
   registry_.AddBuildInfo("koord_queue_visibility", "koord-queue-visibility");
   AddProcessMetrics(&registry_);
   AddCertificateMetrics(&registry_, "https", CertificateFile());
   AddCertificateMetrics(&registry_, "grpc-client", config_.scheduler.certificate_file);
   registry_.AddCollector([this](MetricSink& sink) {
+    for (const Outcome* outcome : Outcomes()) {
+      sink.Gauge("koord_queue_visibility_in_order", "0 while what is tried again and again fails.",
+                 {{"part", outcome->part()}}, outcome->Last().ok() ? 1 : 0);
+    }
     const Following following = pictures_->Look();
     sink.Gauge("koord_queue_visibility_connected", "1 while a leading scheduler is followed.", {},
                following.connection.ok() ? 1 : 0);
@@ -246,19 +276,22 @@ absl::Status WiredServer::Serve() {
 void WiredServer::RunThreads() {
   threads_.emplace_back([this] { proxies_->Run(); });
   if (follower_ != nullptr) threads_.emplace_back([this] { follower_->Run(); });
-  if (certificate_ != nullptr) threads_.emplace_back([this] { KeepCertificate(); });
+  threads_.emplace_back([this] { KeepInOrder(); });
 }
 
-void WiredServer::KeepCertificate() {
+void WiredServer::KeepInOrder() {
   for (;;) {
-    const absl::Status state = certificate_->Step();
-    {
+    absl::Status certificate;
+    if (certificate_ != nullptr) {
+      certificate = certificate_->Step();
       const MutexLock lock(&mu_);
-      if (!state.ok() && state != certificate_state_)
-        KQ_LOG(Warning, "The certificate is not in order", {{"err", state}});
-      certificate_state_ = state;
+      certificate_end_ = certificate_->End();
     }
-    if (!stop_.WaitFor(state.ok() ? certificate_period_ : kCertificateRetry)) return;
+    certificate_state_.Set(certificate);
+    const absl::Status proxies = proxies_->Trouble();
+    proxy_state_.Set(proxies);
+    const bool in_order = certificate.ok() && proxies.ok();
+    if (!stop_.WaitFor(in_order ? certificate_period_ : std::min(kRetry, certificate_period_))) return;
   }
 }
 

@@ -18,10 +18,18 @@ namespace kq::visibility {
 // HTTPS from the API server; who asks and may ask is the API server's to say.
 //
 // Start does not wait for the scheduler or the API server. Ready from the first
-// picture on, once the front proxy's authority and the certificate are there; a
-// scheduler that is gone later makes the data's answers 503, not the replica
-// unready, so that discovery goes on. Stateless; any number of replicas.
-// Thread-safe.
+// picture on, once the front proxy's authority and the certificate are there. It stays
+// so, because replicas that leave the endpoints take discovery with them, and with it
+// the deletion of namespaces:
+//
+//   the scheduler is gone               units are answered 503, discovery goes on
+//   the Secret or the APIService is     the certificate in use is shown on; not ready
+//   spoiled, gone or out of reach       only once it has ended
+//   the front proxy's ConfigMap is too  the last good one stays in force
+//   reviews fail                        who must be asked about is answered 503
+//
+// The log, /readyz?verbose and koord_queue_visibility_in_order tell of it.
+// Stateless; any number of replicas. Thread-safe.
 class Server : public RunningServer {
  public:
   // For tests; null: what the configuration names.
@@ -29,7 +37,7 @@ class Server : public RunningServer {
     const Clock* clock = &Clock::Real();
     KubeApi* api = nullptr;
     const PictureSource* pictures = nullptr;
-    absl::Duration certificate_period = absl::Minutes(1);  // between two looks at a certificate of our own
+    absl::Duration certificate_period = absl::Seconds(15);  // between two looks at what is to be kept in order
   };
 
   // Errors are those of the configuration, an address in use, a folder that cannot

@@ -10,6 +10,7 @@
 #include <functional>
 #include <latch>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -51,6 +52,18 @@ bool Becomes(const std::function<bool()>& done) {
   return false;
 }
 
+// The ConfigMap by which the API server tells of its front proxy.
+Json FrontProxy(const testing::TestAuthority& proxy) {
+  return {{"apiVersion", "v1"},
+          {"kind", "ConfigMap"},
+          {"metadata", {{"name", "extension-apiserver-authentication"}, {"namespace", "kube-system"}}},
+          {"data",
+           {{"requestheader-client-ca-file", proxy.certificate_pem()},
+            {"requestheader-allowed-names", R"(["front-proxy-client"])"},
+            {"requestheader-username-headers", R"(["X-Remote-User"])"},
+            {"requestheader-group-headers", R"(["X-Remote-Group"])"}}}};
+}
+
 // Reviews that allow nobody but masters; the ConfigMap of the front proxy; the
 // certificate in files.
 struct World {
@@ -71,14 +84,7 @@ struct World {
     server = *std::move(started);
   }
   void PublishProxy(const testing::TestAuthority& proxy) {
-    const Json object = {{"apiVersion", "v1"},
-                         {"kind", "ConfigMap"},
-                         {"metadata", {{"name", "extension-apiserver-authentication"}, {"namespace", "kube-system"}}},
-                         {"data",
-                          {{"requestheader-client-ca-file", proxy.certificate_pem()},
-                           {"requestheader-allowed-names", R"(["front-proxy-client"])"},
-                           {"requestheader-username-headers", R"(["X-Remote-User"])"},
-                           {"requestheader-group-headers", R"(["X-Remote-Group"])"}}}};
+    const Json object = FrontProxy(proxy);
     const absl::StatusOr<Json> known = api.Get(kConfigMaps, {"kube-system", "extension-apiserver-authentication"});
     if (!known.ok()) {
       REQUIRE(api.Create(kConfigMaps, "kube-system", object).ok());
@@ -295,12 +301,17 @@ const KubeResource kSecrets{"", "v1", "secrets"};
 const KubeResource kServices{"", "v1", "services"};
 const KubeResource kApiServices{"apiregistration.k8s.io", "v1", "apiservices"};
 const char kApiService[] = "v1alpha1.visibility.koord-queue.x-k8s.io";
+const ObjectKey kSecret{"koord-queue", "koord-queue-visibility-ca"};
 const char kHost[] = "koord-queue-visibility-server.koord-queue.svc";
 
 // A server with an authority of its own, of which `left` is left at `start`.
 struct OwnAuthority {
   OwnAuthority(absl::Time start, absl::Duration left) : clock(start) {
     api.AddResource(kConfigMaps, FakeResource());
+    REQUIRE(api.Create(kConfigMaps, "kube-system", FrontProxy(proxies)).ok());
+    Following following;
+    following.picture = TeamPicture(3);
+    pictures.Set(following);
     for (const KubeResource& resource : {kSecrets, kServices, kApiServices}) {
       FakeResource options;
       options.namespaced = resource.plural != "apiservices";
@@ -350,11 +361,126 @@ struct OwnAuthority {
     return CodeOf((*client)->Call(AsMaster("/livez"), kLong)) == 200;
   }
 
+  void SpoilSecret(const std::string& certificates, const std::string& key) {
+    Json secret = *api.Get(kSecrets, kSecret);
+    secret.as_object()["data"] = {{"ca.crt", absl::Base64Escape(certificates)}, {"ca.key", absl::Base64Escape(key)}};
+    REQUIRE(api.Update(kSecrets, Subresource::kNone, secret).ok());
+  }
+  // A GET of the port of metrics and health: the code and the text.
+  std::pair<int, std::string> Ask(const std::string& target) const {
+    HttpClientOptions options;
+    options.url = absl::StrCat("http://127.0.0.1:", server->metrics_port());
+    const auto client = NewHttpClient(options);
+    REQUIRE(client.ok());
+    const auto response = (*client)->Call({.method = "GET", .target = target, .headers = {}, .body = {}}, kLong);
+    REQUIRE(response.ok());
+    return {response->code, response->body};
+  }
+  // Waits until /readyz says this of a check; returns its code.
+  int Comes(const std::string& words) const {
+    std::pair<int, std::string> last;
+    const bool came = Becomes([&] { return absl::StrContains((last = Ask("/readyz?verbose")).second, words); });
+    CAPTURE(words, last.second);
+    CHECK(came);
+    return last.first;
+  }
+  bool InOrder(const std::string& part) const {
+    const std::string series = absl::StrCat("\nkoord_queue_visibility_in_order{part=\"", part, "\"} ");
+    const std::string text = Ask("/metrics").second;
+    CHECK(absl::StrContains(text, series));
+    return absl::StrContains(text, absl::StrCat(series, "1"));
+  }
+
   SimulatedClock clock;
+  testing::TestAuthority proxies{"front proxy"};
   FakeKubeApi api{{.clock = &Clock::Real(), .streams_wait = true}};
   testing::FakePictureSource pictures;
   std::unique_ptr<Server> server;
 };
+
+TEST_CASE("whatever befalls the Secret or the APIService, a replica is ready as long as its certificate is good") {
+  const absl::Time start = Clock::Real().TimeNow();
+  OwnAuthority world(start, absl::Hours(24 * 365 * 4));
+  CHECK(world.Comes("readyz check passed") == 200);
+  const std::vector<std::string> trusted = world.Trusted();
+  REQUIRE(trusted.size() == 1);
+  CHECK(world.InOrder("certificate"));
+  const Json good = *world.api.Get(kSecrets, kSecret);
+  std::string trouble;
+  SECTION("the Secret has lost its certificates") {
+    world.SpoilSecret("", "");
+    trouble = "no certificate in ca.crt";
+  }
+  SECTION("the key in the Secret is garbage") {
+    world.SpoilSecret(trusted[0], "garbage");
+    trouble = "the authority's certificate or key is not PEM";
+  }
+  SECTION("the right to read the Secret was lost") {
+    world.api.set_faults([](const FakeCall& call) {
+      return FakeFault{call.resource == kSecrets ? FakeFault::Kind::kInternal : FakeFault::Kind::kNone};
+    });
+    trouble = "secret koord-queue/koord-queue-visibility-ca";
+  }
+  SECTION("the APIService is gone") {
+    REQUIRE(world.api.Delete({kApiServices, {"", kApiService}}).ok());
+    trouble = "get apiservice";
+  }
+  CHECK(world.Comes("[+]certificate ok: the one in use is good until ") == 200);
+  CHECK(world.Comes(trouble) == 200);
+  CHECK(world.Ask("/readyz").first == 200);
+  CHECK_FALSE(world.InOrder("certificate"));
+  CHECK(world.Answers(trusted[0]));
+  // Nobody mended it for 30 days. Without an APIService a new certificate is issued all the same.
+  world.clock.Advance(absl::Hours(24 * 31));
+  if (trouble == "get apiservice") {
+    CHECK(world.Comes("[+]certificate ok: the one in use is good until ") == 200);
+  } else {
+    CHECK(world.Comes("[-]certificate failed: the one in use ended at ") == 503);
+    world.api.set_faults(nullptr);
+    Json mended = *world.api.Get(kSecrets, kSecret);
+    mended.as_object()["data"] = good.at("data");
+    REQUIRE(world.api.Update(kSecrets, Subresource::kNone, mended).ok());
+    CHECK(world.Comes("[+]certificate ok\n") == 200);
+    CHECK(world.InOrder("certificate"));
+  }
+}
+
+TEST_CASE("a Secret that is deleted is made anew, and the API server told") {
+  OwnAuthority world(Clock::Real().TimeNow(), absl::Hours(24 * 365 * 4));
+  CHECK(world.Comes("readyz check passed") == 200);
+  const std::vector<std::string> before = world.Trusted();
+  REQUIRE(world.api.Delete({kSecrets, kSecret}).ok());
+  REQUIRE(Becomes([&] { return world.Trusted() != before; }));
+  CHECK(Becomes([&] { return world.Answers(world.Trusted()[0]); }));
+  CHECK(world.Ask("/readyz").first == 200);
+}
+
+TEST_CASE("the front proxy's authority stays in force when its ConfigMap is spoiled or gone, and that is told") {
+  OwnAuthority world(Clock::Real().TimeNow(), absl::Hours(24 * 365 * 4));
+  CHECK(world.Comes("readyz check passed") == 200);
+  const ObjectKey key{"kube-system", "extension-apiserver-authentication"};
+  const Json good = *world.api.Get(kConfigMaps, key);
+  SECTION("spoiled") {
+    Json spoiled = good;
+    spoiled.as_object()["data"].as_object()["requestheader-client-ca-file"] = "garbage";
+    REQUIRE(world.api.Update(kConfigMaps, Subresource::kNone, spoiled).ok());
+    CHECK(world.Comes("[+]front-proxy ok: configmap kube-system/extension-apiserver-authentication: requestheader") ==
+          200);
+    CHECK(Becomes([&] { return !world.InOrder("front-proxy"); }));
+    Json mended = *world.api.Get(kConfigMaps, key);
+    mended.as_object()["data"] = good.at("data");
+    REQUIRE(world.api.Update(kConfigMaps, Subresource::kNone, mended).ok());
+  }
+  SECTION("gone") {
+    REQUIRE(world.api.Delete({kConfigMaps, key}).ok());
+    CHECK(world.Comes("[+]front-proxy ok: configmap kube-system/extension-apiserver-authentication: it is gone") ==
+          200);
+    CHECK(Becomes([&] { return !world.InOrder("front-proxy"); }));
+    REQUIRE(world.api.Create(kConfigMaps, "kube-system", FrontProxy(world.proxies)).ok());
+  }
+  CHECK(world.Comes("[+]front-proxy ok\n") == 200);
+  CHECK(Becomes([&] { return world.InOrder("front-proxy"); }));
+}
 
 TEST_CASE("an authority of our own is renewed, and whoever follows the APIService never notices") {
   // A third of five years is left in half a day; a day passes.

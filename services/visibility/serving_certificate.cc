@@ -61,14 +61,19 @@ absl::Status ServingCertificate::WriteProvisional() {
 
 absl::Status ServingCertificate::Step() {
   KQ_ASSIGN_OR_RETURN(const Authorities authorities, ReadOrMake());
-  const absl::StatusOr<bool> changed = Publish(authorities.bundle_pem);
-  const bool just_now = changed.ok() && *changed;
-  if (!just_now || !StillTrusted(authorities.bundle_pem)) KQ_RETURN_IF_ERROR(IssueIfDue(authorities));
-  return changed.status();
+  const absl::Status published = Publish(authorities.bundle_pem);
+  const bool known = published.ok() && published_pem_ == authorities.bundle_pem;  // since the Step before
+  if (published.ok()) published_pem_ = authorities.bundle_pem;
+  const bool same_issuer = issuer_pem_ == authorities.newest.certificate_pem;
+  // Whoever cannot be told of the new authority still trusts the old one.
+  const bool trusted = InUse() && (!published.ok() || IssuedByOneOf(authorities.bundle_pem));
+  if (known || same_issuer || !trusted) KQ_RETURN_IF_ERROR(IssueIfDue(authorities));
+  return published;
 }
 
-bool ServingCertificate::StillTrusted(const std::string& bundle_pem) const {
-  if (!end_.has_value() || *end_ <= clock_->TimeNow()) return false;
+bool ServingCertificate::InUse() const { return end_.has_value() && *end_ > clock_->TimeNow(); }
+
+bool ServingCertificate::IssuedByOneOf(const std::string& bundle_pem) const {
   const std::vector<std::string> trusted = SplitCertificates(bundle_pem);
   return std::find(trusted.begin(), trusted.end(), issuer_pem_) != trusted.end();
 }
@@ -116,8 +121,11 @@ absl::StatusOr<ServingCertificate::Authorities> ServingCertificate::ReadOrMake()
   if (!secret.ok()) return WithContext(secret.status(), absl::StrCat("secret ", options_.secret.ToString()));
   KQ_ASSIGN_OR_RETURN(const Authorities authorities, Decode(*secret));
   KQ_ASSIGN_OR_RETURN(const absl::Time end, CertificateEnd(authorities.newest.certificate_pem));
-  if (!IsDue(end, options_.authority_validity, clock_->TimeNow())) return authorities;
-  return Renewed(*secret, authorities);
+  if (IsDue(end, options_.authority_validity, clock_->TimeNow())) return Renewed(*secret, authorities);
+  // Before anybody is told to trust it: of an authority that can issue nothing there would be no certificate.
+  KQ_RETURN_IF_ERROR(
+      WithContext(CheckAuthority(authorities.newest), absl::StrCat("secret ", options_.secret.ToString())));
+  return authorities;
 }
 
 absl::StatusOr<ServingCertificate::Authorities> ServingCertificate::Renewed(const Json& secret,
@@ -164,15 +172,15 @@ absl::Status ServingCertificate::IssueIfDue(const Authorities& authorities) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> ServingCertificate::Publish(const std::string& bundle_pem) {
-  if (options_.api_service.empty()) return false;
+absl::Status ServingCertificate::Publish(const std::string& bundle_pem) {
+  if (options_.api_service.empty()) return absl::OkStatus();
   const ObjectKey key{"", options_.api_service};
   const std::string wanted = absl::Base64Escape(bundle_pem);
   absl::Status conflict;
   for (int attempt = 0; attempt < kPublishAttempts; ++attempt) {
     const absl::StatusOr<Json> registered = api_->Get(kApiServices, key);
     if (!registered.ok()) return WithContext(registered.status(), absl::StrCat("get apiservice ", key.name));
-    if (StringAt(*registered, {"spec", "caBundle"}) == wanted) return false;
+    if (StringAt(*registered, {"spec", "caBundle"}) == wanted) return absl::OkStatus();
     PatchRequest patch;
     patch.resource = kApiServices;
     patch.key = key;
@@ -181,7 +189,7 @@ absl::StatusOr<bool> ServingCertificate::Publish(const std::string& bundle_pem) 
     const absl::StatusOr<Json> patched = api_->Patch(patch);
     if (patched.ok()) {
       KQ_LOG(Info, "The authority was put into the APIService", {{"apiservice", key.name}});
-      return true;
+      return absl::OkStatus();
     }
     conflict = WithContext(patched.status(), absl::StrCat("patch apiservice ", key.name));
     // The API server writes its status whenever it has looked for us.

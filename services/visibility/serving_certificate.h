@@ -36,12 +36,17 @@ struct ServingCertificateOptions {
 //   a third of its time is left   one replica makes a new authority; the old one stays
 //                                 in the bundle until its end, so that certificates of
 //                                 both are trusted meanwhile
-//   the bundle changed            it is put into the APIService's caBundle; a certificate
-//                                 of the new authority is shown from the next Step on,
-//                                 when the API server has had time to learn of it
+//   the bundle changed            it is put into the APIService's caBundle, by whichever
+//                                 replica sees it first; a certificate of the new
+//                                 authority is shown from the Step after the one that
+//                                 found it there, when the API server has had time to
+//                                 learn of it
+//   the Secret is spoiled         it is left alone, and so is the caBundle
 //
 // Each replica issues itself a certificate and renews it when a third of its time is
-// left. Keys lie in the Secret and in files of mode 0600, nowhere else.
+// left. One that is trusted is not given up, whatever else fails, for one that may not
+// be; a replica that has none takes what there is.
+// Keys lie in the Secret and in files of mode 0600, nowhere else.
 // Not thread-safe.
 class ServingCertificate {
  public:
@@ -72,16 +77,18 @@ class ServingCertificate {
   absl::StatusOr<Json> SecretOf(const Authorities& authorities);
   absl::StatusOr<Authorities> Renewed(const Json& secret, const Authorities& old);
   absl::Status IssueIfDue(const Authorities& authorities);
-  // Whether the APIService had to be changed.
-  absl::StatusOr<bool> Publish(const std::string& bundle_pem);
-  // The certificate in use is good for those who trust this bundle.
-  bool StillTrusted(const std::string& bundle_pem) const;
+  // Whether the APIService has the bundle, now or already.
+  absl::Status Publish(const std::string& bundle_pem);
+  // One is in use, and its time is not over.
+  bool InUse() const;
+  bool IssuedByOneOf(const std::string& bundle_pem) const;
   absl::Status WriteFiles(const CertificateAndKey& made) const;
 
   const ServingCertificateOptions options_;
   KubeApi* const api_;
   const Clock* const clock_;
-  std::string issuer_pem_;  // of the certificate in use
+  std::string issuer_pem_;     // of the certificate in use
+  std::string published_pem_;  // what the APIService had at the last Step at which we could see it
   std::optional<absl::Time> end_;
 };
 

@@ -4,7 +4,9 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <memory>
 
 #include "absl/strings/escaping.h"
 #include "libs/common/simulated_clock.h"
@@ -157,6 +159,146 @@ TEST_CASE("an authority that was replaced without an overlap leaves no time to w
   REQUIRE(replica.Step().ok());
   CHECK(FileText(replica.certificate_file()) != shown);
   CHECK(world.CaBundle() == world.SecretBundle());
+}
+
+// Lets another replica be quicker: it does its `work` just before the first call of this verb on the Secret.
+void BeOvertaken(World* world, FakeCall::Verb verb, const std::function<void()>& work) {
+  auto done = std::make_shared<bool>(false);
+  world->api.set_faults([=](const FakeCall& call) {
+    if (call.resource == kSecrets && call.verb == verb && !*done) {
+      *done = true;
+      work();
+    }
+    return FakeFault();
+  });
+}
+
+TEST_CASE("of two replicas that are the first at the same time one makes the authority, and both use it") {
+  World world;
+  const testing::TestFolder one, other;
+  ServingCertificate first = world.Replica(one), second = world.Replica(other);
+  BeOvertaken(&world, FakeCall::Verb::kCreate, [&] { REQUIRE(second.Step().ok()); });
+  REQUIRE(first.Step().ok());
+  CHECK(world.api.Calls(FakeCall::Verb::kCreate) == 3);  // the APIService, and two tries
+  CHECK(SplitCertificates(world.SecretBundle()).size() == 1);
+  CHECK(world.CaBundle() == world.SecretBundle());
+  // Both show certificates of that authority: neither has a reason to make another.
+  const std::string shown = FileText(first.certificate_file());
+  REQUIRE(first.Step().ok());
+  CHECK(FileText(first.certificate_file()) == shown);
+}
+
+TEST_CASE("of two replicas that renew the authority at the same time one does, and both use it") {
+  World world;
+  const testing::TestFolder one, other;
+  ServingCertificate first = world.Replica(one), second = world.Replica(other);
+  REQUIRE(first.Step().ok());
+  REQUIRE(second.Step().ok());
+  const std::string old_authority = world.SecretBundle();
+  world.clock.Advance(absl::Hours(24 * 365 * 4));
+  BeOvertaken(&world, FakeCall::Verb::kUpdate, [&] { REQUIRE(second.Step().ok()); });
+  REQUIRE(first.Step().ok());
+  CHECK(world.api.Calls(FakeCall::Verb::kUpdate) == 2);
+  const std::vector<std::string> both = SplitCertificates(world.SecretBundle());
+  REQUIRE(both.size() == 2);
+  CHECK(both[1] == old_authority);
+  CHECK(world.CaBundle() == world.SecretBundle());
+}
+
+TEST_CASE("a replica that finds a new authority already published gives the API server time, too") {
+  World world;
+  const testing::TestFolder one, other;
+  ServingCertificate first = world.Replica(one), second = world.Replica(other);
+  REQUIRE(first.Step().ok());
+  REQUIRE(second.Step().ok());
+  // The authority is due, the certificates are not.
+  world.clock.Advance(absl::Hours(24 * 365 * 5) * 2 / 3 - absl::Hours(24 * 5));
+  REQUIRE(first.Step().ok());
+  REQUIRE(second.Step().ok());
+  REQUIRE(SplitCertificates(world.SecretBundle()).size() == 1);
+  world.clock.Advance(absl::Hours(24 * 6));
+  REQUIRE(first.Step().ok());
+  REQUIRE(SplitCertificates(world.CaBundle()).size() == 2);
+  const std::string shown = FileText(second.certificate_file());
+  REQUIRE(second.Step().ok());
+  CHECK(FileText(second.certificate_file()) == shown);
+  REQUIRE(second.Step().ok());
+  CHECK(FileText(second.certificate_file()) != shown);
+}
+
+TEST_CASE("while the API server cannot be told of a new authority, a certificate of the old one is shown") {
+  World world;
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  world.clock.Advance(absl::Hours(1));
+  REQUIRE(replica.Step().ok());
+  world.clock.Advance(absl::Hours(24 * 365 * 5) * 2 / 3 - absl::Hours(24 * 5));
+  REQUIRE(replica.Step().ok());
+  const std::string old_bundle = world.CaBundle(), shown = FileText(replica.certificate_file());
+  bool allowed = false;
+  world.api.set_faults([&allowed](const FakeCall& call) {
+    FakeFault fault;
+    if (!allowed && call.resource == kApiServices) fault.kind = FakeFault::Kind::kUnavailable;
+    return fault;
+  });
+  SECTION("it was renewed") { world.clock.Advance(absl::Hours(24 * 6)); }
+  SECTION("it was replaced") { REQUIRE(world.api.Delete({kSecrets, kSecret}).ok()); }
+  for (int i = 0; i < 3; ++i) {
+    CHECK(absl::IsUnavailable(replica.Step()));
+    CHECK(FileText(replica.certificate_file()) == shown);
+  }
+  CHECK(SplitCertificates(world.SecretBundle()).front() != old_bundle);
+  allowed = true;
+  CHECK(world.CaBundle() == old_bundle);
+  REQUIRE(replica.Step().ok());
+  REQUIRE(replica.Step().ok());
+  CHECK(FileText(replica.certificate_file()) != shown);
+  CHECK(world.CaBundle() == world.SecretBundle());
+}
+
+TEST_CASE("a Secret that is spoiled changes neither the certificate in use nor whom the API server trusts") {
+  World world;
+  const testing::TestFolder folder, elsewhere;
+  ServingCertificate replica = world.Replica(folder);
+  REQUIRE(replica.Step().ok());
+  const std::string shown = FileText(replica.certificate_file()), bundle = world.CaBundle();
+  const Json good = *world.api.Get(kSecrets, kSecret);
+  CertificateRequest request;
+  request.common_name = "another authority";
+  request.not_before = world.clock.TimeNow();
+  request.not_after = world.clock.TimeNow() + absl::Hours(24 * 365 * 5);
+  const absl::StatusOr<CertificateAndKey> another = MakeAuthority(request);
+  REQUIRE(another.ok());
+  request.not_after -= absl::Hours(24);
+  const absl::StatusOr<CertificateAndKey> leaf = IssueCertificate(*another, CertificateUse::kServer, request);
+  REQUIRE(leaf.ok());
+  struct Spoiled {
+    std::string name, certificates, key;
+  };
+  for (const Spoiled& spoiled : {Spoiled{"everything gone", "", ""},
+                                 {"no certificate", "", another->key_pem},
+                                 {"no key", bundle, ""},
+                                 {"garbage for a key", bundle, "garbage"},
+                                 {"garbage for certificates", "garbage", another->key_pem},
+                                 {"the key of another authority", bundle, another->key_pem},
+                                 {"the certificate of another authority", another->certificate_pem, "x"},
+                                 {"no authority", leaf->certificate_pem, leaf->key_pem}}) {
+    CAPTURE(spoiled.name);
+    Json secret = *world.api.Get(kSecrets, kSecret);
+    secret.as_object()["data"] = {{"ca.crt", absl::Base64Escape(spoiled.certificates)},
+                                  {"ca.key", absl::Base64Escape(spoiled.key)}};
+    REQUIRE(world.api.Update(kSecrets, Subresource::kNone, secret).ok());
+    const absl::Status status = replica.Step();
+    CHECK_FALSE(status.ok());
+    CHECK_THAT(std::string(status.message()), Catch::Contains("koord-queue/koord-queue-visibility-ca"));
+    CHECK(FileText(replica.certificate_file()) == shown);
+    CHECK(world.CaBundle() == bundle);
+  }
+  Json mended = *world.api.Get(kSecrets, kSecret);
+  mended.as_object()["data"] = good.at("data");
+  REQUIRE(world.api.Update(kSecrets, Subresource::kNone, mended).ok());
+  CHECK(replica.Step().ok());
+  CHECK(FileText(replica.certificate_file()) == shown);
 }
 
 TEST_CASE("the Secret goes when the Service goes") {

@@ -45,6 +45,10 @@ absl::Status CheckOther(absl::string_view name, absl::string_view value) {
 
 }  // namespace
 
+bool IsKnownParameter(absl::string_view name) {
+  return name == "offset" || name == "limit" || name == "queue" || name == "phase" || CheckOther(name, "false").ok();
+}
+
 absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target) {
   UnitQuery query;
   for (const auto& [name, value] : TargetQuery(target)) {

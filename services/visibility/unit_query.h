@@ -23,6 +23,8 @@ struct UnitQuery {
 // here (timeout, pretty, resourceVersion and the like) is left aside; given twice, the
 // last one counts.
 absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target);
+// Whether ParseUnitQuery takes a parameter of this name, if its value is good.
+bool IsKnownParameter(absl::string_view name);
 
 }  // namespace kq::visibility
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
 #include "libs/common/mutex.h"
 #include "libs/kube/kube_api.h"
 
@@ -40,7 +41,8 @@ class FakeReviews : public KubeApi {
   absl::StatusOr<Json> Create(const KubeResource& resource, absl::string_view, const Json& object) override {
     const MutexLock lock(&mu_);
     asked_.push_back(object);
-    if (!reachable_) return absl::UnavailableError("connection refused");
+    // As a real one may: it names itself, and quotes what it got.
+    if (!reachable_) return absl::UnavailableError(absl::StrCat("10.0.0.1:6443: refused: ", JsonText(object)));
     Json answer = object;
     if (resource.plural == "tokenreviews") {
       const auto token = tokens_.find(StringAt(object, {"spec", "token"}));
