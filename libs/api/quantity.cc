@@ -306,6 +306,7 @@ std::string AmountWarning(absl::string_view resource_name, int64_t amount) {
   if (!page.ok()) return "";
   const absl::StatusOr<int64_t> page_bytes = page->Scaled(0);
   if (!page_bytes.ok() || *page_bytes <= 0 || amount % *page_bytes == 0) return "";
+  if (amount == std::numeric_limits<int64_t>::max()) return "";  // how others write "no limit"
   std::string warning =
       absl::StrCat(resource_name, ": ", amount, " bytes is not a multiple of the page size ", size_text);
   // A bare small number is most likely meant in the unit of the page size.

@@ -234,6 +234,7 @@ TEST_CASE("row 37: hugepages that are no multiple of the page size are warned ab
         "requests.hugepages-1Gi: 1610612736 bytes is not a multiple of the page size 1Gi");
   CHECK(AmountWarning("hugepages-2Mi", 256 << 20) == "");
   CHECK(AmountWarning("hugepages-2Mi", 0) == "");
+  CHECK(AmountWarning("hugepages-2Mi", std::numeric_limits<int64_t>::max()) == "");
   CHECK(AmountWarning("hugepages-odd", 256) == "");
   CHECK(AmountWarning("hugepages-0", 256) == "");
   CHECK(AmountWarning("memory", 256) == "");

@@ -62,11 +62,23 @@ void JobController::StartWatches() {
 }
 
 void JobController::StartWorkers() {
+  NoteTurn();
   for (int i = 0; i < options_.workers; ++i) workers_.emplace_back([this] { Work(); });
 }
 
 void JobController::Work() {
-  while (!queue_.Stopped()) StepWork(kIdle);
+  while (!queue_.Stopped()) {
+    StepWork(kIdle);
+    NoteTurn();
+  }
+}
+
+void JobController::NoteTurn() { last_turn_nanos_ = absl::ToUnixNanos(clock_->TimeNow()); }
+
+std::optional<absl::Time> JobController::LastTurn() const {
+  const int64_t nanos = last_turn_nanos_;
+  if (nanos == kNoTurn) return std::nullopt;
+  return absl::FromUnixNanos(nanos);
 }
 
 void JobController::Stop(absl::Time deadline) {

@@ -2,8 +2,10 @@
 #define SERVICES_CONTROLLERS_JOB_CONTROLLER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,6 +53,9 @@ class JobController {
 
   // Every kind was listed.
   bool Synced() const;
+  // When a worker last came back for more; nullopt before StartWorkers. Those that have nothing to do come
+  // back every second, so an old time means that all of them hang.
+  std::optional<absl::Time> LastTurn() const;
   // The first watch that does not work, by name; OK if all do.
   absl::Status Health() const;
 
@@ -69,8 +74,11 @@ class JobController {
   Reflector::Counts WatchTotals() const;
 
  private:
+  static constexpr int64_t kNoTurn = 0;
+
   void AddReflector(ObjectCache::Kind kind, ReflectorOptions options);
   void Work();
+  void NoteTurn();
 
   const JobControllerOptions options_;
   const std::unique_ptr<JobAdapter> adapter_;
@@ -79,6 +87,7 @@ class JobController {
   WorkQueue queue_;
   ObjectCache cache_;
   JobReconciler reconciler_;
+  std::atomic<int64_t> last_turn_nanos_{kNoTurn};
   std::vector<std::unique_ptr<Reflector>> reflectors_;
   std::vector<std::thread> watchers_, workers_;
 };

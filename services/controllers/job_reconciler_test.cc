@@ -156,6 +156,43 @@ TEST_CASE("pods that are done are free in the next report") {
   CHECK(world.Admissions("a") == "a=1/1");
 }
 
+TEST_CASE("field report 20: pods of a work queue that are done are free, and nothing that runs is") {
+  JobWorld world;
+  world.Start();
+  world.CreateJob("a", "{'spec':{'parallelism':3,'completions':null}}");
+  world.Settle();
+  world.Admit("a");
+  world.Settle();
+  for (int i = 0; i < 3; ++i) world.CreatePod("a", i, "Running");
+  world.SetJobStatus("a", "{'active':3,'startTime':'2025-11-29T21:00:01Z'}");
+  world.Advance(absl::Seconds(3));
+  CHECK(world.Admissions("a") == "a=3/3");
+
+  // The Job is told before the pod, and the other way round.
+  world.SetJobStatus("a", "{'active':2,'succeeded':1}");
+  world.Advance(absl::Seconds(3));
+  CHECK(world.Admissions("a") == "a=3/3");
+  world.SetPodPhase("a", 0, "Succeeded");
+  world.Advance(absl::Seconds(3));
+  CHECK(world.Admissions("a") == "a=2/2");
+  CHECK(StringAt(world.Unit("a"), {"spec", "resource", "cpu"}) == "8");
+
+  // From now on parallelism starts and ends nothing.
+  world.PatchJob("a", "{'spec':{'parallelism':1}}");
+  world.Advance(absl::Seconds(3));
+  CHECK(world.Admissions("a") == "a=2/2");
+
+  world.SetPodPhase("a", 1, "Failed");
+  world.SetJobStatus("a", "{'active':1,'failed':1}");
+  world.Advance(absl::Seconds(3));
+  CHECK(world.Admissions("a") == "a=1/1");
+  world.SetPodPhase("a", 2, "Succeeded");
+  world.SetJobStatus("a", "{'active':0,'succeeded':2,'conditions':[{'type':'Complete','status':'True'}]}");
+  world.Advance(absl::Seconds(3));
+  CHECK(world.Phase("a") == "Succeed");
+  CHECK(world.Admissions("a") == "");
+}
+
 TEST_CASE("a job that is scaled to nothing and back stays one unit") {
   Running world;
   const std::string uid = UidOf(world.Unit("a"));
@@ -185,6 +222,20 @@ TEST_CASE("a unit follows its job while the job waits") {
   CHECK(LabelOf(unit, kQuotaLabel) == "team-b");
   CHECK(StringAt(unit, {"spec", "resource", "cpu"}) == "12");
   CHECK(unit.at("spec").at("podSet").at(0).at("count") == 3);
+}
+
+TEST_CASE("a unit is active as long as its job's annotation says so, and again when it is taken off") {
+  Waiting world;
+  world.PatchJob("a", "{'metadata':{'annotations':{'scheduling.x-k8s.io/active':'false'}}}");
+  world.Settle();
+  CHECK(world.Unit("a").at("spec").at("active") == false);
+  world.PatchJob("a", "{'metadata':{'annotations':{'scheduling.x-k8s.io/active':null}}}");
+  world.Settle();
+  CHECK(Find(world.Unit("a"), {"spec", "active"}) == nullptr);
+  CHECK(AnnotationOf(world.Unit("a"), kActiveAnnotation).empty());
+  const size_t before = world.writes.size();
+  world.Advance(absl::Minutes(1));
+  CHECK(world.writes.size() == before);
 }
 
 TEST_CASE("a job that grew after its admission waits for the rest") {
@@ -421,6 +472,72 @@ TEST_CASE("units of a job that is gone go by garbage collection, and without it 
     world.Advance(absl::Seconds(11));
     CHECK(world.Unit("a").is_null());
   }
+}
+
+TEST_CASE("field report 89: jobs that are deleted while nobody works leave nothing behind") {
+  constexpr int kJobs = 200;
+  JobWorld world;
+  world.Start();
+  for (int i = 0; i < kJobs; ++i) world.CreateJob(absl::StrCat("j", i));
+  world.Settle();
+  for (int i = 0; i < kJobs; ++i) world.Admit(absl::StrCat("j", i));
+  world.Settle();
+  REQUIRE(world.api().Objects(world.units).size() == kJobs);
+  // Neither is held back by a finalizer, so no deletion ever waits for a process of ours.
+  for (const auto* kind : {&world.jobs, &world.units}) {
+    for (const Json& object : world.api().Objects(*kind)) REQUIRE(Find(object, {"metadata", "finalizers"}) == nullptr);
+  }
+
+  world.Stop();
+  for (int i = 0; i < kJobs; ++i) world.DeleteJob(absl::StrCat("j", i));
+  CHECK(world.api().Objects(world.jobs).empty());
+  CHECK(world.api().Objects(world.units).size() == kJobs);  // nobody collects garbage here
+  world.Start();
+  world.Advance(absl::Seconds(15));
+  CHECK(world.api().Objects(world.units).empty());
+}
+
+TEST_CASE("field report 97: what a job runs is what its user submitted, also after an eviction") {
+  const std::string spec =
+      "{'spec':{'template':{'metadata':{'labels':{'app':'x'},'annotations':{'by':'me'}},'spec':{'nodeSelector':"
+      "{'zone':'a'},'tolerations':[{'key':'gpu','operator':'Exists'}],'schedulingGates':[{'name':'x/y'}],"
+      "'containers':[{'name':'c','image':'i','resources':{'limits':{'cpu':'2'}}}]}}}}";
+  JobWorld world;
+  world.Start();
+  world.CreateJob("a", spec);
+  // The template without the annotations that say whose it is.
+  const auto submitted = [&world] {
+    Json pod_template = *Find(world.Job("a"), {"spec", "template"});
+    Json& notes = pod_template.as_object()["metadata"].as_object()["annotations"];
+    for (const auto name :
+         {kRelatedUnitAnnotation, kRelatedPodSetAnnotation, kRelatedKindAnnotation, kRelatedObjectAnnotation}) {
+      notes.as_object().erase(JsonKey(name));
+    }
+    return pod_template;
+  };
+  const Json first = submitted();
+  world.Settle();
+  world.Admit("a");
+  world.Settle();
+  REQUIRE_FALSE(world.Suspended("a"));
+  CHECK(submitted() == first);
+
+  world.SetJobStatus("a", "{'active':1,'startTime':'2025-11-29T21:00:01Z'}");
+  world.CreatePod("a", 0, "Running");
+  world.Advance(absl::Seconds(1));
+  world.PatchUnitStatus("a", "{'status':{'phase':'Preempted'}}");
+  world.Settle();
+  REQUIRE(world.Suspended("a"));
+  CHECK(submitted() == first);
+
+  world.SetJobStatus("a", "{'active':0,'startTime':null}");
+  world.DeletePod("a", 0);
+  world.Settle();
+  REQUIRE(world.Phase("a") == "Enqueued");
+  world.Admit("a");
+  world.Settle();
+  REQUIRE_FALSE(world.Suspended("a"));
+  CHECK(submitted() == first);
 }
 
 TEST_CASE("a job that is being deleted is neither queued nor released") {

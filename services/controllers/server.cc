@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,6 +33,9 @@ namespace {
 
 constexpr absl::Duration kServingGrace = absl::Seconds(1);
 constexpr absl::Duration kSyncPoll = absl::Milliseconds(50);
+// Longer than any step of a job, or of the lease, that an API server without answers and a slow rate of ours
+// can draw out.
+constexpr absl::Duration kPatience = absl::Minutes(10);
 constexpr absl::Duration kFarewell = absl::Seconds(2);  // for events, at the end
 
 // The kinds of jobs that there are, by the name of their extension.
@@ -77,6 +82,10 @@ class WiredServer : public Server {
   // Waits for the lists, then leads if need be, then lets the workers work.
   void Control();
   absl::Status Ready() const;
+  // Whether the threads that must turn do: the control thread until the workers work, and with a lease for
+  // ever; then the workers of every kind.
+  absl::Status Live() const;
+  void NoteControlTurn() { control_turn_nanos_ = absl::ToUnixNanos(clock_->TimeNow()); }
   void LogWhenItChanges(const absl::Status& ready);
   bool MayWrite() const { return lease_ == nullptr || lease_->MayWrite(); }
   HealthState LeaseState() const;
@@ -101,6 +110,7 @@ class WiredServer : public Server {
   std::unique_ptr<HttpServer> metrics_http_, health_http_;
 
   std::atomic<bool> works_{false};
+  std::atomic<int64_t> control_turn_nanos_{0};
   std::string last_reason_;  // of the control thread
   StopSignal stop_;
   std::thread control_thread_, events_thread_;
@@ -114,6 +124,7 @@ absl::Status WiredServer::Begin() {
     lease_ = std::make_unique<Lease>(config_.Lease().OptionsFor(config_.environment.Name()), lease_api_, clock_);
   }
   KQ_RETURN_IF_ERROR(MakeControllers());
+  NoteControlTurn();
   KQ_RETURN_IF_ERROR(Serve());
   RunThreads();
   return absl::OkStatus();
@@ -189,7 +200,24 @@ absl::Status WiredServer::MakeControllers() {
   return absl::OkStatus();
 }
 
+absl::Status WiredServer::Live() const {
+  const absl::Time now = clock_->TimeNow();
+  const auto check = [now](absl::string_view who, absl::Time last_turn) {
+    if (now - last_turn < kPatience) return absl::OkStatus();
+    return absl::UnavailableError(absl::StrCat(who, ": no turn for ", absl::FormatDuration(now - last_turn)));
+  };
+  bool all_work = true;
+  for (const auto& controller : controllers_) {
+    const std::optional<absl::Time> last_turn = controller->LastTurn();
+    all_work = all_work && last_turn.has_value();
+    if (last_turn.has_value()) KQ_RETURN_IF_ERROR(check(controller->adapter().kind().extension, *last_turn));
+  }
+  if (lease_ != nullptr || !all_work) return check("control", absl::FromUnixNanos(control_turn_nanos_));
+  return absl::OkStatus();
+}
+
 absl::Status WiredServer::Serve() {
+  health_.AddLive("turns", [this] { return HealthState{Live(), ""}; });
   health_.AddReady("cluster", [this] { return HealthState{Ready(), ""}; });
   health_.AddReady("lease", [this] { return LeaseState(); });
   KQ_ASSIGN_OR_RETURN(metrics_http_, ServeAt(config_.metrics_address, MetricsRoutes(&registry_)));
@@ -224,11 +252,13 @@ void WiredServer::Control() {
     return std::all_of(controllers_.begin(), controllers_.end(), [](const auto& one) { return one->Synced(); });
   };
   while (!synced()) {
+    NoteControlTurn();
     LogWhenItChanges(Ready());
     if (!stop_.WaitFor(kSyncPoll)) return;
   }
   KQ_LOG(Info, "The cluster has been listed");
   while (lease_ != nullptr && lease_->role() == Lease::Role::kFollower) {
+    NoteControlTurn();
     const absl::Duration rest = StepLease();
     if (lease_->role() == Lease::Role::kFollower && !stop_.WaitFor(rest)) return;
   }
@@ -236,6 +266,7 @@ void WiredServer::Control() {
   for (const auto& controller : controllers_) controller->StartWorkers();
   works_ = true;
   while (lease_ != nullptr) {
+    NoteControlTurn();
     const absl::Duration rest = StepLease();
     if (lease_->role() == Lease::Role::kLost) {
       works_ = false;

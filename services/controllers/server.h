@@ -22,6 +22,10 @@ namespace kq::controllers {
 // been listed, with --leader-elect the lease is campaigned for; then jobs are looked
 // at. Start does not wait for any of this. A replica without the lease keeps its
 // watches, so that it can take over at once. Thread-safe.
+//
+// /livez fails if nobody has turned for ten minutes where somebody must: the workers of a kind of job, or
+// the thread that waits for the lists and keeps the lease. One worker that hangs is not seen, and neither
+// are the watches: they end by themselves, and what does not work about them is in /readyz.
 class Server : public RunningServer {
  public:
   // `on_lease_lost` is called at most once, from a thread of the server: the process

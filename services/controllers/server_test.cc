@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "libs/http/http_client.h"
 #include "libs/kube/testing/fake_kube_api.h"
@@ -191,6 +192,107 @@ TEST_CASE("a replica that cannot renew its lease ends") {
   });
   REQUIRE(Comes([&] { return cluster.exits == 1; }));
   CHECK_FALSE(server->Works());
+}
+
+namespace {
+
+// The machine's clock, which a test sets forward.
+class ShiftedClock : public Clock {
+ public:
+  absl::Time TimeNow() const override { return Real().TimeNow() + absl::Nanoseconds(shift_.load()); }
+  void SleepUntil(absl::Time deadline) const override { Real().SleepFor(deadline - TimeNow()); }
+  void Shift(absl::Duration by) { shift_ += absl::ToInt64Nanoseconds(by); }
+
+ private:
+  std::atomic<int64_t> shift_{0};
+};
+
+}  // namespace
+
+TEST_CASE("a process whose workers hang is not alive, and alive again when they go on") {
+  Cluster cluster;
+  cluster.AddCrds();
+  ShiftedClock clock;
+  std::atomic<bool> hang{true}, hangs{false};
+  cluster.api.set_faults([&](const FakeCall& call) {
+    if (call.verb == FakeCall::Verb::kCreate && call.resource == kUnits) {
+      hangs = true;
+      while (hang) Clock::Real().SleepFor(absl::Milliseconds(5));
+    }
+    return FakeFault{};
+  });
+  Config config = Quick();
+  config.workers = 1;
+  Server::Surroundings surroundings;
+  surroundings.api = &cluster.api;
+  surroundings.clock = &clock;
+  auto server = Server::Start(config, std::move(surroundings));
+  REQUIRE(server.ok());
+  REQUIRE(Comes([&] { return (*server)->Works(); }));
+  cluster.CreateJob("a");
+  REQUIRE(Comes([&] { return hangs.load(); }));
+  CHECK(Ask((*server)->health_port(), "/livez").code == 200);
+
+  clock.Shift(absl::Minutes(9));
+  CHECK(Ask((*server)->health_port(), "/livez").code == 200);
+  clock.Shift(absl::Minutes(2));
+  const HttpResponse dead = Ask((*server)->health_port(), "/livez?verbose");
+  CHECK(dead.code == 503);
+  CHECK(absl::StrContains(dead.body, "job: no turn for 11m"));
+  hang = false;
+  CHECK(Comes([&] { return Ask((*server)->health_port(), "/livez").code == 200; }));
+  CHECK(cluster.HasUnit("a"));
+}
+
+TEST_CASE("a process whose lease is never answered is not alive, led or not") {
+  Cluster cluster;
+  cluster.AddCrds();
+  ShiftedClock clock;
+  std::atomic<bool> hang{false}, hangs{false};
+  cluster.api.set_faults([&](const FakeCall& call) {
+    while (hang && call.resource == kLeases) {
+      hangs = true;
+      Clock::Real().SleepFor(absl::Milliseconds(5));
+    }
+    return FakeFault{};
+  });
+  const bool leads = GENERATE(false, true);
+  CAPTURE(leads);
+  hang = !leads;
+  Config config = Quick();
+  config.lease.election = true;
+  config.lease.retry_period = absl::Milliseconds(10);
+  Server::Surroundings surroundings;
+  surroundings.api = &cluster.api;
+  surroundings.clock = &clock;
+  auto server = Server::Start(config, std::move(surroundings));
+  REQUIRE(server.ok());
+  if (leads) REQUIRE(Comes([&] { return (*server)->Works(); }));
+  hang = true;
+  REQUIRE(Comes([&] { return hangs.load(); }));
+  CHECK(Ask((*server)->health_port(), "/livez").code == 200);
+  clock.Shift(absl::Minutes(11));
+  CHECK(Comes([&] { return absl::StrContains(Ask((*server)->health_port(), "/livez").body, "control: no turn for"); }));
+  hang = false;
+}
+
+TEST_CASE("a process that cannot list the cluster, or has nothing to do, is alive") {
+  Cluster cluster;
+  ShiftedClock clock;
+  Server::Surroundings surroundings;
+  surroundings.api = &cluster.api;
+  surroundings.clock = &clock;
+  auto server = Server::Start(Quick(), std::move(surroundings));
+  REQUIRE(server.ok());
+  const auto alive = [&] { return Ask((*server)->health_port(), "/livez").code == 200; };
+  clock.Shift(absl::Minutes(11));
+  CHECK(Comes(alive));
+  CHECK_FALSE((*server)->Works());
+  cluster.AddCrds();
+  clock.Shift(absl::Minutes(1));  // over the backoff of the watches
+  REQUIRE(Comes([&] { return (*server)->Works(); }));
+  clock.Shift(absl::Minutes(11));
+  CHECK(Comes(alive));
 }
 
 TEST_CASE("an address that is in use is told at the start") {

@@ -178,9 +178,10 @@ JsonObject SpecChanges(const Json& desired, const Json& unit, bool suspended) {
   }
   const Json* active = Find(desired, {"spec", "active"});
   const Json* now = Find(unit, {"spec", "active"});
-  const bool was_held = !AnnotationOf(unit, kHeldAnnotation).empty();
+  // By a hold, or by the annotation, of which the unit has a copy.
+  const bool was_ours = !AnnotationOf(unit, kHeldAnnotation).empty() || ActiveOverride(unit).has_value();
   if (active != nullptr && (now == nullptr || *now != *active)) changes["active"] = *active;
-  if (active == nullptr && now != nullptr && was_held) changes["active"] = nullptr;
+  if (active == nullptr && now != nullptr && was_ours) changes["active"] = nullptr;
   return changes;
 }
 
@@ -203,8 +204,10 @@ JsonObject MetadataChanges(const Json& desired, const Json& unit) {
   const JsonObject have_notes = ObjectAt(unit, {"metadata", "annotations"});
   const JsonObject want_notes = ObjectAt(desired, {"metadata", "annotations"});
   JsonObject notes = AddedOrChanged(want_notes, have_notes);
-  const auto held = JsonKey(kHeldAnnotation);
-  if (have_notes.contains(held) && !want_notes.contains(held)) notes[held] = nullptr;
+  // Those by which spec.active is known to be ours.
+  for (const absl::string_view name : {kHeldAnnotation, kActiveAnnotation}) {
+    if (have_notes.contains(JsonKey(name)) && !want_notes.contains(JsonKey(name))) notes[JsonKey(name)] = nullptr;
+  }
 
   JsonObject metadata;
   if (!labels.empty()) metadata["labels"] = std::move(labels);

@@ -50,11 +50,13 @@ absl::StatusOr<Json> DesiredUnit(const Json& job, const JobAdapter& adapter, con
 //   spec              as desired; amounts are compared, not their spelling
 //   pod templates     while the job is `suspended`; later they cannot change, and
 //                     annotations of ours on them never count
-//   spec.active       as the job's annotation or the hold says; else left as it is,
-//                     because an operator may have set it
+//   spec.active       as the job's annotation or the hold says, and unset when they
+//                     no longer say anything; else left as it is, because an
+//                     operator may have set it
 //   labels, annotations
-//                     those of the job are added and changed. Others stay, but for
-//                     a quota label that the job no longer has
+//                     those of the job are added and changed. Others stay, but for a
+//                     quota label, and the annotation that is spec.active, that the
+//                     job no longer has
 std::optional<Json> UnitPatch(const Json& desired, const Json& unit, bool suspended);
 
 // Whose the unit is, seen from the job `uid` of `kind` with this unit name.

@@ -232,6 +232,32 @@ TEST_CASE("a held unit is inactive until its user lets the job run") {
         FromText("{'metadata':{'annotations':{'koord-queue/held':null}},'spec':{'active':null}}"));
 }
 
+TEST_CASE("spec.active belongs to the job's annotation while there is one, else to whoever set it") {
+  const auto with = [](const char* active) {
+    Json job = Job();
+    At(job, {"metadata", "annotations", "scheduling.x-k8s.io/active"}) = active;
+    return job;
+  };
+  // Taken off, or no bool any more: as if it had never been there.
+  const Json inactive = Desired(with("false"));
+  CHECK(*UnitPatch(Desired(Job()), inactive, true) ==
+        FromText("{'metadata':{'annotations':{'scheduling.x-k8s.io/active':null}},'spec':{'active':null}}"));
+  CHECK(*UnitPatch(Desired(with("perhaps")), inactive, true) ==
+        FromText("{'metadata':{'annotations':{'scheduling.x-k8s.io/active':'perhaps'}},'spec':{'active':null}}"));
+  // An operator's wish is overruled while the annotation is there ...
+  Json by_hand = inactive;
+  At(by_hand, {"spec", "active"}) = true;
+  CHECK(*UnitPatch(inactive, by_hand, true) == FromText("{'spec':{'active':false}}"));
+  // ... and stays where the annotation never said anything.
+  Json other = Desired(with("perhaps"));
+  At(other, {"spec", "active"}) = false;
+  CHECK(*UnitPatch(Desired(Job()), other, true) ==
+        FromText("{'metadata':{'annotations':{'scheduling.x-k8s.io/active':null}}}"));
+  // A held job of which the annotation was taken off stays inactive.
+  CHECK(*UnitPatch(Desired(Job(), true), inactive, true) ==
+        FromText("{'metadata':{'annotations':{'koord-queue/held':'true','scheduling.x-k8s.io/active':null}}}"));
+}
+
 TEST_CASE("an owner reference that was taken off comes back beside the others") {
   const Json desired = Desired(Job());
   Json unit = desired;

@@ -88,12 +88,21 @@ int64_t CountIndexes(absl::string_view text) {
   return count;
 }
 
+// Of a work queue. After the first success no pod is started and none is ended,
+// whatever parallelism says then; what is left is what still runs.
+int64_t PodsOfWorkQueue(const Json& job, int64_t parallelism) {
+  const auto status = [&job](absl::string_view field) { return IntAt(job, {"status", field}).value_or(0); };
+  if (status("succeeded") <= 0) return parallelism;
+  const int64_t active = status("active");
+  return std::max({active, std::min(parallelism, SaturatingAdd(active, status("terminating"))), int64_t{1}});
+}
+
 // min(parallelism, completions - succeeded - given up). The last pod counts until
 // the job says that it is over, which is a moment later: no write for that moment.
 int64_t PodCount(const Json& job) {
   const int64_t parallelism = IntAt(job, {"spec", "parallelism"}).value_or(1);
   const std::optional<int64_t> completions = IntAt(job, {"spec", "completions"});
-  if (!completions.has_value()) return parallelism;
+  if (!completions.has_value()) return PodsOfWorkQueue(job, parallelism);
   const int64_t done =
       IntAt(job, {"status", "succeeded"}).value_or(0) + CountIndexes(StringAt(job, {"status", "failedIndexes"}));
   return std::min(parallelism, std::max(*completions - done, std::min<int64_t>(*completions, 1)));

@@ -125,7 +125,12 @@ TEST_CASE("how many pods a Job claims") {
   };
   const auto c = GENERATE(values<Case>({
       {"no parallelism is 1", "", "", 1},
-      {"parallelism without completions", ",'parallelism':5", "'succeeded':2", 5},
+      {"no completions, none succeeded", ",'parallelism':5", "'active':4,'failed':1", 5},
+      {"no completions, one succeeded: those that run", ",'parallelism':5", "'active':3,'succeeded':2", 3},
+      {"... and those that are being ended", ",'parallelism':5", "'active':2,'terminating':1,'succeeded':2", 3},
+      {"... never more than there were", ",'parallelism':5", "'active':5,'terminating':3,'succeeded':1", 5},
+      {"... whatever parallelism is now", ",'parallelism':1", "'active':3,'terminating':1,'succeeded':2", 3},
+      {"... the last pod counts until the Job is over", ",'parallelism':5", "'active':0,'succeeded':5", 1},
       {"as many as run at once", ",'parallelism':2,'completions':4", "'succeeded':1", 2},
       {"as many as are left", ",'parallelism':2,'completions':4", "'succeeded':3", 1},
       {"fewer completions than parallelism", ",'parallelism':9,'completions':4", "", 4},

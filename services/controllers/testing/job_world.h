@@ -74,6 +74,7 @@ class JobWorld {
 
   // The process.
   void Start();  // a new one; the old one, if any, is gone without a word
+  void Stop() { controller_.reset(); }
   // Steps until nothing more happens at this time.
   void Settle();
   void Advance(absl::Duration duration);

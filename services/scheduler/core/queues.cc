@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "libs/api/quantity.h"
 #include "services/scheduler/core/core_state.h"
 #include "services/scheduler/core/queue_policy.h"
 
@@ -45,6 +46,22 @@ std::string MinAboveMax(const Quota& quota) {
   return absl::StrJoin(found, "; ");
 }
 
+// Amounts that are most likely a mistake: "max: hugepages-2Mi: 256 bytes is not a multiple of ..."; empty if
+// there are none.
+std::string OddAmounts(const Quota& quota) {
+  std::vector<std::string> found;
+  const auto look_at = [&found](absl::string_view field, const Resources& amounts) {
+    for (const auto& [resource, amount] : amounts) {
+      if (const std::string warning = AmountWarning(resource, amount); !warning.empty()) {
+        found.push_back(absl::StrCat(field, ": ", warning));
+      }
+    }
+  };
+  look_at("spec.min", quota.min);
+  look_at("spec.max", quota.max);
+  return absl::StrJoin(found, "; ");
+}
+
 }  // namespace
 
 std::string CoreState::ShadowedText(const ObjectKey& in_force) {
@@ -59,6 +76,7 @@ CoreState::Warning CoreState::WarningAbout(const Quota& quota) {
   if (const std::string above = MinAboveMax(quota); !above.empty()) {
     return {"MinAboveMax", absl::StrCat(above, ": no more than max is given")};
   }
+  if (std::string odd = OddAmounts(quota); !odd.empty()) return {"QuotaAmountOdd", std::move(odd)};
   return {};
 }
 

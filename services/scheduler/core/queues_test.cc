@@ -268,6 +268,24 @@ TEST_CASE("a field of a quota that nobody reads is an event on it, once until it
   CHECK(world.Cycle() == Told{"notify team-a QuotaUnknownField"});
 }
 
+TEST_CASE("field report 37: an amount that is most likely a mistake is an event on its quota, which is in force",
+          "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").MaxOf({{"cpu", 4000}, {"hugepages-2Mi", 256}}));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a QuotaAmountOdd"});
+  const std::string text = "spec.max: hugepages-2Mi: 256 bytes is not a multiple of the page size 2Mi; is 256Mi meant?";
+  CHECK(std::get<Notify>(world.last()[0]).message == text);
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning == text);
+  world.Add(MakeUnit("a").Cpu(4));
+  CHECK(world.Cycle() == Told{"dequeue a"});
+
+  world.Add(MakeQuota("team-a").MaxOf({{"cpu", 4000}, {"hugepages-2Mi", 256 << 20}}).Version(2));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning.empty());
+}
+
 TEST_CASE("an admitted unit whose quota is gone is still shown", "[core]") {
   CoreWorld world;
   world.Add(MakeQuota("team-a").Max(4));
