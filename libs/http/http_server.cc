@@ -11,9 +11,9 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -36,6 +36,8 @@ using net::ip::tcp;
 
 // Connections over the limit that are told so at a time; more are closed at once.
 constexpr size_t kRefusedLimit = 64;
+// At the limit, a connection that has been quiet so long makes room for a new one.
+constexpr absl::Duration kQuiet = absl::Milliseconds(200);
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 
 absl::Status ValidateOptions(const HttpServerOptions& options) {
@@ -74,6 +76,8 @@ class AsioHttpServer : public HttpServer {
  private:
   net::awaitable<void> Accept();
   void Serve(tcp::socket socket);
+  // Ends the connection that has been quiet longest; false if none has been for long.
+  bool EvictQuiet();
   // Until no session is left and nothing is accepted any more, or time is over.
   void WaitForEnd(Deadline deadline);
 
@@ -83,8 +87,13 @@ class AsioHttpServer : public HttpServer {
   // The next four belong to the thread of `io`.
   const std::unique_ptr<ServerTls> tls_;
   tcp::acceptor acceptor_{io_};
-  std::set<std::shared_ptr<ServerSession>> sessions_;
-  size_t refused_ = 0;
+  struct Entry {
+    std::shared_ptr<ServerSession> session;
+    bool refused = false, evicted = false;
+  };
+  std::map<int64_t, Entry> sessions_;
+  int64_t next_session_ = 0;
+  size_t refused_ = 0, evicted_ = 0;  // of them: over the limit; closed, but not yet ended
 
   int port_ = 0;
   std::optional<net::executor_work_guard<net::io_context::executor_type>> work_{net::make_work_guard(io_)};
@@ -143,8 +152,26 @@ net::awaitable<void> AsioHttpServer::Accept() {
   }
 }
 
+bool AsioHttpServer::EvictQuiet() {
+  Entry* quietest = nullptr;
+  absl::Duration longest = kQuiet;
+  for (auto& [id, entry] : sessions_) {
+    if (const absl::Duration quiet = entry.session->QuietFor(); !entry.refused && quiet >= longest) {
+      quietest = &entry;
+      longest = quiet;
+    }
+  }
+  if (quietest == nullptr) return false;
+  quietest->evicted = true;
+  ++evicted_;
+  shared_.counters.Add(&HttpServerCounts::connections_evicted);
+  quietest->session->Close();
+  return true;
+}
+
 void AsioHttpServer::Serve(tcp::socket socket) {
-  const bool refused = sessions_.size() - refused_ >= static_cast<size_t>(shared_.options.connection_limit);
+  const size_t served = sessions_.size() - refused_ - evicted_;
+  const bool refused = served >= static_cast<size_t>(shared_.options.connection_limit) && !EvictQuiet();
   if (refused && refused_ >= kRefusedLimit) {
     shared_.counters.Add(&HttpServerCounts::connections_dropped);
     return;  // closes the socket
@@ -159,16 +186,20 @@ void AsioHttpServer::Serve(tcp::socket socket) {
   refused_ += refused ? 1 : 0;
   shared_.counters.Add(&HttpServerCounts::connections);
   if (refused) shared_.counters.Add(&HttpServerCounts::connections_refused);
-  sessions_.insert(StartServerSession(&shared_, fd, tls_ == nullptr ? nullptr : tls_->Current(),
-                                      refused ? Admission::kTooMany : Admission::kServe,
-                                      [this, refused](const std::shared_ptr<ServerSession>& session) {
-                                        sessions_.erase(session);
-                                        refused_ -= refused ? 1 : 0;
-                                        shared_.counters.Add(&HttpServerCounts::connections, -1);
-                                        MutexLock lock(&mu_);
-                                        --open_;
-                                        changed_.SignalAll();
-                                      }));
+  const int64_t id = next_session_++;
+  sessions_[id].refused = refused;
+  sessions_[id].session = StartServerSession(&shared_, fd, tls_ == nullptr ? nullptr : tls_->Current(),
+                                             refused ? Admission::kTooMany : Admission::kServe,
+                                             [this, id](const std::shared_ptr<ServerSession>&) {
+                                               const auto entry = sessions_.find(id);
+                                               evicted_ -= entry->second.evicted ? 1 : 0;
+                                               refused_ -= entry->second.refused ? 1 : 0;
+                                               sessions_.erase(entry);
+                                               shared_.counters.Add(&HttpServerCounts::connections, -1);
+                                               MutexLock lock(&mu_);
+                                               --open_;
+                                               changed_.SignalAll();
+                                             });
 }
 
 void AsioHttpServer::WaitForEnd(Deadline deadline) {
@@ -184,12 +215,12 @@ void AsioHttpServer::Stop(absl::Duration grace) {
       shared_.draining = true;
       error_code ignored;  // closed in any case
       acceptor_.close(ignored);
-      for (const auto& session : sessions_) session->CloseIfIdle();
+      for (const auto& [id, entry] : sessions_) entry.session->CloseIfIdle();
     });
     WaitForEnd(Deadline::After(grace));
     shared_.closing = true;
     net::post(io_, [this] {
-      for (const auto& session : sessions_) session->Close();
+      for (const auto& [id, entry] : sessions_) entry.session->Close();
     });
     // What is left are calls of `handle`, which nobody can cut short.
     WaitForEnd(Deadline::After(absl::InfiniteDuration()));

@@ -22,8 +22,10 @@ struct HttpServerOptions {
   // Asks clients for a certificate of this authority. Whether one without it may
   // pass is for the handler: HttpPeer says who came.
   std::string client_ca_file;
-  int threads = 2;             // that run `handle`; one more moves the bytes
-  int connection_limit = 256;  // more are answered 503 and closed
+  int threads = 2;  // that run `handle`; one more moves the bytes
+  // One more gets the place of the one that has had nothing to answer for longest; while all have, it is answered
+  // 503 and closed. So nobody can fill the places with connections that say nothing.
+  int connection_limit = 256;
   size_t header_limit_bytes = 16 << 10;
   size_t body_limit_bytes = 1 << 20;
   absl::Duration header_timeout = absl::Seconds(10);  // the TLS handshake; a header from its first byte on

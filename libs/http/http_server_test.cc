@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <latch>
 #include <map>
 #include <memory>
 #include <string>
@@ -228,23 +229,55 @@ TEST_CASE("a client that reads nothing is given up") {
   CHECK(peer->ReadAll().size() < (64 << 20));
 }
 
-TEST_CASE("connections over the limit are answered 503") {
+TEST_CASE("while all places have something to answer, connections over the limit are answered 503") {
   HttpServerOptions options;
-  options.connection_limit = 2;
-  const auto server = ServerOf(Echo, options);
+  options.connection_limit = options.threads = 2;
+  std::latch handled(2), release(1);
+  const auto server = ServerOf(
+      [&](const HttpRequest& request, const HttpPeer& peer) {
+        if (request.target == "/slow") {
+          handled.count_down();
+          release.wait();
+        }
+        return Echo(request, peer);
+      },
+      options);
   std::vector<std::unique_ptr<RawPeer>> peers;
   for (int i = 0; i < 2; ++i) {
     peers.push_back(RawPeer::Connect(server->port()));
-    peers.back()->Send(kGet);
-    CHECK(CodeOf(peers.back()->ReadUntil("[]")) == 200);
+    peers.back()->Send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
   }
+  handled.wait();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // longer than a quiet one keeps its place
   const std::string refused = AnswerTo(*server, kGet);
   CHECK(CodeOf(refused) == 503);
   CHECK(absl::StrContains(refused, "Connection: close\r\n"));
+  release.count_down();
+  for (const auto& peer : peers) CHECK(CodeOf(peer->ReadUntil("[]")) == 200);
   peers.clear();
   int code = 503;
   while (code == 503) code = CodeOf(AnswerTo(*server, kGet));  // until it has seen that they are gone
   CHECK(code == 200);
+}
+
+TEST_CASE("connections that say nothing cannot keep others out") {
+  HttpServerOptions options;
+  options.connection_limit = 3;
+  const auto server = ServerOf(Echo, options);
+  const auto silent = RawPeer::Connect(server->port()), half = RawPeer::Connect(server->port());
+  half->Send("GET /half HTTP/1.1\r\n");
+  const auto kept = RawPeer::Connect(server->port());
+  kept->Send(kGet);
+  CHECK(CodeOf(kept->ReadUntil("[]")) == 200);
+  for (int64_t i = 1; i <= 4; ++i) {
+    int code = 503;
+    while (code == 503) code = CodeOf(AnswerTo(*server, kGet));  // until one of them was quiet for long enough
+    CHECK(code == 200);
+  }
+  // A new one is served at once where the last has gone, else it gets the place of the quietest.
+  CHECK(server->counts().connections_evicted >= 1);
+  CHECK(silent->ReadAll().empty());
+  CHECK(CodeOf(AnswerTo(*server, kGet)) == 200);
 }
 
 TEST_CASE("every limit has a count") {

@@ -14,6 +14,7 @@ struct HttpServerCounts {
   int64_t connections = 0;          // open now, those over the limit among them
   int64_t connections_refused = 0;  // over connection_limit, to be told 503
   int64_t connections_dropped = 0;  // over that too, and closed at once
+  int64_t connections_evicted = 0;  // quiet ones, whose place one over the limit got
   int64_t handshakes_failed = 0;    // of TLS: a bad certificate, or too slow
   int64_t answers_timed_out = 0;    // the peer did not read: write_timeout
   int64_t answers_broken_off = 0;   // the peer has gone

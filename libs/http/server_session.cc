@@ -21,6 +21,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,6 +95,9 @@ class AsioServerSession : public ServerSession, public std::enable_shared_from_t
   awaitable<void> Run();
 
   void CloseIfIdle() override;
+  absl::Duration QuietFor() const override {
+    return closed_ || !quiet_since_ ? absl::ZeroDuration() : absl::FromChrono(Clock::now() - *quiet_since_);
+  }
   void Close() override;
 
  private:
@@ -139,7 +143,8 @@ class AsioServerSession : public ServerSession, public std::enable_shared_from_t
   ByteBuffer buffer_;
   RequestParser parser_;
   bool idle_ = true;
-  bool knows_chunks_ = true;  // the client whose request is answered
+  std::optional<Clock::time_point> quiet_since_ = Clock::now();  // null: a request is answered
+  bool knows_chunks_ = true;                                     // the client whose request is answered
   bool closed_ = false;
   bool timed_out_ = false;
   // The timer runs until armed_until_ and then looks at the deadline, which may
@@ -179,6 +184,7 @@ awaitable<void> AsioServerSession::Run() {
     if (!co_await AwaitRequest(patience)) break;
     if (!co_await ReadRequest()) break;
     Disarm();
+    quiet_since_.reset();
     knows_chunks_ = parser_.knows_chunks();
     const bool keep = parser_.keep_alive() && knows_chunks_;
     const HttpRequest request = parser_.TakeRequest();
@@ -205,6 +211,7 @@ awaitable<void> AsioServerSession::Run() {
       break;
     }
     patience = options.idle_timeout;
+    quiet_since_ = Clock::now();
   }
   Close();
 }

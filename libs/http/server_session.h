@@ -45,6 +45,9 @@ class ServerSession {
   virtual ~ServerSession() = default;
   // Ends the session if no request is on its way.
   virtual void CloseIfIdle() = 0;
+  // How long it has had no whole request to answer: since it was accepted, or since its
+  // last answer. Zero while it has one, and once it is closed.
+  virtual absl::Duration QuietFor() const = 0;
   // Ends it now; a call of `handle` that runs is waited for, its answer dropped.
   virtual void Close() = 0;
 };

@@ -16,7 +16,9 @@ void Collect(const std::string& listener, const HttpServerCounts& counts, Metric
   sink.Gauge("koord_queue_http_connections", "Connections that are open now.", {{"listener", listener}},
              static_cast<double>(counts.connections));
   constexpr char kOverLimit[] = "koord_queue_http_connections_over_limit_total";
-  constexpr char kOverLimitHelp[] = "Connections over the limit, by what they got: a 503, or the end at once.";
+  constexpr char kOverLimitHelp[] =
+      "Connections over the limit, by what they got: the place of a quiet one, a 503, or the end at once.";
+  counter(kOverLimit, kOverLimitHelp, {{"answer", "place"}}, counts.connections_evicted);
   counter(kOverLimit, kOverLimitHelp, {{"answer", "503"}}, counts.connections_refused);
   counter(kOverLimit, kOverLimitHelp, {{"answer", "none"}}, counts.connections_dropped);
   counter("koord_queue_http_tls_handshakes_failed_total",

@@ -231,12 +231,15 @@ TEST_CASE("of a thousand clients at once each is served or refused, and later on
   }
   for (std::thread& client : clients) client.join();
   INFO("served " << served << ", told 503 " << told << ", dropped " << dropped);
-  CHECK(served == kLimit);
+  CHECK(served >= kLimit);  // more: whoever has his answer is quiet, and may lose his place to another
   CHECK(other == 0);
   CHECK(served + told + dropped == kClients);
-  const std::string over = "koord_queue_http_connections_over_limit_total{answer=";
-  CHECK(world.Metric(over + R"("503",listener="api"})") + world.Metric(over + R"("none",listener="api"})") ==
-        kClients - kLimit);
+  double over = 0;
+  for (const char* answer : {"place", "503", "none"}) {
+    over += world.Metric(
+        absl::StrCat("koord_queue_http_connections_over_limit_total{answer=\"", answer, "\",listener=\"api\"}"));
+  }
+  CHECK(over >= kClients - kLimit);
   CHECK(world.Comes(200, &world.proxies));
   CHECK(Becomes([&] { return world.Metric(open) == 0; }));
 }
