@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 
-#include <array>
 #include <boost/asio.hpp>
 #include <cstdint>
 
@@ -36,13 +35,13 @@ struct Link {
 };
 
 net::awaitable<void> Copy(std::shared_ptr<Link> link, tcp::socket* from, tcp::socket* to) {
-  std::array<char, 16 << 10> bytes;
+  std::string bytes(16 << 10, 0);
   error_code error;
   while (!error) {
     const size_t count =
         co_await from->async_read_some(net::buffer(bytes), net::redirect_error(net::use_awaitable, error));
     if (error) break;
-    co_await net::async_write(*to, net::buffer(bytes, count), net::redirect_error(net::use_awaitable, error));
+    co_await net::async_write(*to, net::buffer(bytes.data(), count), net::redirect_error(net::use_awaitable, error));
   }
   link->Close();
 }
