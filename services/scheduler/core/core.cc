@@ -35,6 +35,16 @@ bool Core::MayDecide() const { return Synced() && !state_->epoch.empty(); }
 bool Core::Changed() const { return state_->changed; }
 int64_t Core::asked() const { return state_->asked; }
 const std::vector<Core::AskCount>& Core::last_cycle() const { return state_->last_cycle; }
+
+std::optional<absl::Time> Core::WaitedSince(const WriteFinished& answer) const {
+  const UnitEntry* entry = state_->table.Find(answer.unit);
+  if (entry == nullptr || entry->place != Place::kAssumed || entry->assumed_version != answer.based_on) return {};
+  const bool granted = answer.result.ok() && answer.result->uid == entry->unit->uid &&
+                       HoldsQuota(answer.result->phase) && !AsksForMore(Need(*answer.result));
+  if (!granted) return {};
+  return entry->waiting_since;
+}
+
 std::shared_ptr<const Snapshot> Core::TakeSnapshot(absl::Time now) { return state_->TakeSnapshot(now); }
 
 absl::Time Core::NextWakeup() const {
@@ -155,6 +165,7 @@ void CoreState::TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::T
     if (newest->uid != decided_on->uid) {
       entry->told = entry->why = nullptr;
       entry->telling = false;
+      entry->waiting_since = absl::InfinitePast();
     }
     entry->unit = std::move(newest);
     entry->newest = std::max(entry->newest, entry->unit->version);

@@ -68,6 +68,8 @@ struct CoreState {
   // REQUIRES: it is linked in nowhere.
   void Place(UnitEntry* entry, absl::Time now);
   void PlaceWaiting(UnitEntry* entry, absl::Time now);
+  // Sets from when it waits, unless it was waiting for the same before.
+  void NoteWaiting(UnitEntry* entry, absl::Time now);
   // Takes it out of wherever it is; the ledger is left alone.
   void Unlink(UnitEntry* entry);
   // News that change nothing for the scheduler, such as our own message.
@@ -188,6 +190,8 @@ struct CoreState {
 
 // Whether the difference between two values of one unit matters to the scheduler.
 bool SameClaim(const QueueUnit& a, const QueueUnit& b);
+// Whether there is anything in `need`.
+bool AsksForMore(const Resources& need);
 // Whether any admission grants any replicas.
 bool HasAdmission(const QueueUnit& unit);
 // What the unit will hold when what it still needs has been admitted too.

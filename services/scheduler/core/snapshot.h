@@ -43,7 +43,7 @@ struct UnitSnapshot {
   Place place = Place::kReady;
   int64_t position = 0;                      // 1-based in the order of its queue; 0 if it does not wait in one
   std::shared_ptr<const RefusalDetail> why;  // null: not refused yet
-  absl::Time since;                          // in the queue, or in its place, from then on
+  absl::Time since;                          // waits (see UnitEntry::waiting_since), or is in its place, from then on
   absl::Time retry_at;                       // of a resting unit
   int64_t attempts = 0;                      // asks, including those not yet written to the object
 };

@@ -150,14 +150,11 @@ TEST_CASE("the buckets are those of the original") {
   }
 }
 
-TEST_CASE("the time to admission runs from the creation, or from the last time the unit was put back") {
+TEST_CASE("the time to admission is how long the unit waited, in milliseconds") {
   World world;
-  QueueUnit unit = UnitValue("a", 3, 1000);
-  unit.created = kStart;
-  world.metrics.OnAdmitted(unit, kStart + absl::Milliseconds(300));
+  world.metrics.OnAdmitted(kStart, kStart + absl::Milliseconds(300));
   CHECK(world.Value("job_scheduling_e2e_latency_sum") == "300");
-  unit.conditions = {{"Evicted", "False", "Requeued", "", kStart + absl::Seconds(10), std::nullopt}};
-  world.metrics.OnAdmitted(unit, kStart + absl::Milliseconds(10100));
+  world.metrics.OnAdmitted(kStart + absl::Seconds(10), kStart + absl::Milliseconds(10100));
   CHECK(world.Value("job_scheduling_e2e_latency_sum") == "400");
   CHECK(world.Value("job_scheduling_e2e_latency_count") == "2");
 }
@@ -194,11 +191,10 @@ TEST_CASE("who waits is shown by what they ask for, why, and since when") {
   World world;
   Snapshot snapshot = Busy();
   auto queue = std::make_shared<QueueSnapshot>(*snapshot.queues[0]);
-  const auto waits = [&](const char* name, absl::Time created, Refusal refusal) {
-    auto unit = std::make_shared<QueueUnit>(UnitValue(name, 5, 1500));
-    unit->created = created;
+  const auto waits = [&](const char* name, absl::Time since, Refusal refusal) {
     UnitSnapshot one;
-    one.unit = unit;
+    one.unit = std::make_shared<QueueUnit>(UnitValue(name, 5, 1500));
+    one.since = since;
     one.place = Place::kParked;
     if (refusal != Refusal::kNone) {
       auto why = std::make_shared<RefusalDetail>();

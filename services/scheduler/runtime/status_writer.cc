@@ -52,7 +52,6 @@ void Answered(const StatusWriterParts& parts, const Dequeue& dequeue, const absl
   if (result.ok() && result->uid == dequeue.uid && HoldsQuota(result->phase)) {
     parts.events->Record(UnitReference(dequeue.unit, dequeue.uid, result->version), EventType::kNormal, "Scheduled",
                          kScheduledEvent);
-    parts.on_admitted(*result, parts.clock->TimeNow());
   } else {
     const absl::Status why = result.ok() ? absl::AbortedError("the unit changed meanwhile") : result.status();
     KQ_LOG(Warning, "Admission not written", {{"unit", dequeue.unit.ToString()}, {"err", why}});
