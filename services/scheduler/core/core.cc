@@ -113,6 +113,7 @@ void CoreState::On(const QueueRemoved& event, absl::Time now) {
   for (UnitEntry* entry : line) Unlink(entry);
   queues.erase(found);
   queue_writes.erase(event.queue.name);
+  DropNotices(event.queue);
   SortQueues();
   changed = queues_to_reconcile = true;
   for (UnitEntry* entry : line) Place(entry, now);

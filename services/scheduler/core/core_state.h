@@ -115,8 +115,11 @@ struct CoreState {
   void RefreshMessages(absl::Time now, std::vector<Decision>* decisions);
 
   // --- queues.cc
-  // What a Queue object means for its record; returns what to tell its owner, if anything.
+  // What a Queue object means for its record; notes what to tell its owner, if anything.
   void Configure(QueueRecord* record, bool is_new);
+  // The newest trouble of the queue, if any, is told in the next cycle, and none before it.
+  void NoteTrouble(const QueueRecord& record);
+  void DropNotices(const ObjectKey& queue);
   void ReconcileQueues(absl::Time now, std::vector<Decision>* decisions);
   void CreateMissingQueues(absl::Time now, std::vector<Decision>* decisions);
   void CarryPolicies(absl::Time now, std::vector<Decision>* decisions);
@@ -163,7 +166,9 @@ struct CoreState {
   // Whose message says the reason, but older numbers; and from when on the next one may be written.
   std::set<std::pair<absl::Time, ObjectKey>> refreshes;
   absl::Time refresh_free_at = absl::InfinitePast();
-  std::vector<Decision> notices;  // events on queues and quotas
+  // Events on queues, at most one for each that is there: one that does not lead
+  // keeps what is still true when it does.
+  std::vector<Decision> notices;
 
   std::map<std::string, QueueWrite> queue_writes;
   std::set<std::string> told_conflicts;              // quota's UID and policy that is not supported
