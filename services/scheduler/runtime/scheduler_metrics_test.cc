@@ -261,5 +261,22 @@ TEST_CASE("the counters of a namespace outlive its last unit by an hour, so that
   CHECK(turn_at(kStart + absl::Hours(7)));
 }
 
+TEST_CASE("field report 49: every resource that a quota names or holds has its series") {
+  World world;
+  Snapshot snapshot = Busy();
+  auto quota = std::make_shared<QuotaSnapshot>(*snapshot.quotas[0]);
+  quota->quota.max = {{"cpu", 4000}, {"memory", 2048}, {"nvidia.com/gpu", 8}, {"example.com/fpga", 1}};
+  quota->used = {{"cpu", 4500}, {"memory", 1024}, {"nvidia.com/gpu", 2}};
+  snapshot.quotas = {quota};
+  world.Publish(snapshot);
+  const auto used = [&world](const std::string& resource) {
+    return world.Value(R"(dequeued_quota_usage_by_quota{quota="team-a",resource=")" + resource + "\"}");
+  };
+  CHECK(used("cpu") == "4500");
+  CHECK(used("memory") == "1024");
+  CHECK(used("nvidia.com/gpu") == "2");
+  CHECK(used("example.com/fpga") == "0");
+}
+
 }  // namespace
 }  // namespace kq::scheduler
