@@ -39,8 +39,7 @@ const std::vector<Core::AskCount>& Core::last_cycle() const { return state_->las
 std::optional<absl::Time> Core::WaitedSince(const WriteFinished& answer) const {
   const UnitEntry* entry = state_->table.Find(answer.unit);
   if (entry == nullptr || entry->place != Place::kAssumed || entry->assumed_version != answer.based_on) return {};
-  const bool granted = answer.result.ok() && answer.result->uid == entry->unit->uid &&
-                       HoldsQuota(answer.result->phase) && !AsksForMore(Need(*answer.result));
+  const bool granted = answer.result.ok() && answer.result->uid == entry->unit->uid && IsAdmittedWhole(*answer.result);
   if (!granted) return {};
   return entry->waiting_since;
 }

@@ -195,8 +195,6 @@ struct CoreState {
 
 // Whether the difference between two values of one unit matters to the scheduler.
 bool SameClaim(const QueueUnit& a, const QueueUnit& b);
-// Whether there is anything in `need`.
-bool AsksForMore(const Resources& need);
 // Whether any admission grants any replicas.
 bool HasAdmission(const QueueUnit& unit);
 // What the unit will hold when what it still needs has been admitted too.

@@ -16,6 +16,10 @@ RefusalDetail Because(Refusal refusal, std::string quota = "", std::string text 
   return why;
 }
 
+bool AsksForMore(const Resources& need) {
+  return std::any_of(need.begin(), need.end(), [](const Resources::Entry& entry) { return entry.amount > 0; });
+}
+
 // When a unit that holds nothing began to wait: its creation, or when it was last put
 // back, as far as the object tells.
 absl::Time QueuedSince(const QueueUnit& unit) {
@@ -34,10 +38,6 @@ absl::Time QueuedSince(const QueueUnit& unit) {
 }
 
 }  // namespace
-
-bool AsksForMore(const Resources& need) {
-  return std::any_of(need.begin(), need.end(), [](const Resources::Entry& entry) { return entry.amount > 0; });
-}
 
 bool HasAdmission(const QueueUnit& unit) {
   return std::any_of(unit.admissions.begin(), unit.admissions.end(),
