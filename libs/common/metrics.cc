@@ -31,6 +31,12 @@ using prometheus::MetricType;
   std::abort();
 }
 
+// What a registry counts about itself.
+struct Tallies {
+  std::atomic<uint64_t> dropped{0};   // series beyond the limit
+  std::atomic<uint64_t> negative{0};  // observations below 0
+};
+
 template <typename Metric>
 using Factory = std::function<Metric&(prometheus::Family<Metric>&, const prometheus::Labels&)>;
 
@@ -41,9 +47,8 @@ using Factory = std::function<Metric&(prometheus::Family<Metric>&, const prometh
 template <typename Metric>
 class SeriesFamily<Metric>::Table {
  public:
-  Table(prometheus::Family<Metric>* family, std::vector<MetricLabel> labels, Factory<Metric> make,
-        std::atomic<uint64_t>* dropped)
-      : family_(family), labels_(std::move(labels)), make_(std::move(make)), dropped_(dropped) {
+  Table(prometheus::Family<Metric>* family, std::vector<MetricLabel> labels, Factory<Metric> make, Tallies* tallies)
+      : family_(family), labels_(std::move(labels)), make_(std::move(make)), tallies_(tallies) {
     if (labels_.empty()) With({}, [](Metric&) {});
   }
 
@@ -55,7 +60,7 @@ class SeriesFamily<Metric>::Table {
     auto found = series_.find(key);
     if (found == series_.end()) {
       if (series_.size() >= MetricRegistry::kMaxSeries) {
-        dropped_->fetch_add(1, std::memory_order_relaxed);
+        tallies_->dropped.fetch_add(1, std::memory_order_relaxed);
         return;
       }
       found = series_.emplace(std::move(key), nullptr).first;
@@ -81,6 +86,10 @@ class SeriesFamily<Metric>::Table {
   size_t Size() const {
     MutexLock lock(&mu_);
     return series_.size();
+  }
+
+  void CountNegative(int64_t times) {
+    tallies_->negative.fetch_add(static_cast<uint64_t>(times), std::memory_order_relaxed);
   }
 
  private:
@@ -112,7 +121,7 @@ class SeriesFamily<Metric>::Table {
   prometheus::Family<Metric>* const family_;
   const std::vector<MetricLabel> labels_;
   const Factory<Metric> make_;
-  std::atomic<uint64_t>* const dropped_;
+  Tallies* const tallies_;
   mutable Mutex mu_;
   std::map<std::vector<std::string>, Metric*> series_ ABSL_GUARDED_BY(mu_);
 };
@@ -149,6 +158,7 @@ void GaugeFamily::Add(LabelValues values, double amount) {
 }
 void HistogramFamily::Observe(LabelValues values, double value) { ObserveTimes(values, value, 1); }
 void HistogramFamily::ObserveTimes(LabelValues values, double value, int64_t times) {
+  if (value < 0) table_->CountNegative(times);
   table_->With(values, [value, times](prometheus::Histogram& histogram) {
     for (int64_t i = 0; i < times; ++i) histogram.Observe(std::max(value, 0.0));
   });
@@ -205,7 +215,7 @@ class GatheringSink : public MetricSink {
 
 struct MetricRegistry::State {
   prometheus::Registry registry{prometheus::Registry::InsertBehavior::Throw};
-  mutable std::atomic<uint64_t> dropped{0};
+  mutable Tallies tallies;
   mutable Mutex mu;
   std::vector<std::unique_ptr<CounterFamily>> counters ABSL_GUARDED_BY(mu);
   std::vector<std::unique_ptr<GaugeFamily>> gauges ABSL_GUARDED_BY(mu);
@@ -230,7 +240,7 @@ CounterFamily& MetricRegistry::AddCounter(absl::string_view name, absl::string_v
                                           std::vector<MetricLabel> labels) {
   auto* family = state_->Register<prometheus::Counter>(prometheus::BuildCounter(), name, help);
   const auto make = [](auto& in, const prometheus::Labels& named) -> prometheus::Counter& { return in.Add(named); };
-  auto table = std::make_unique<CounterFamily::Table>(family, std::move(labels), make, &state_->dropped);
+  auto table = std::make_unique<CounterFamily::Table>(family, std::move(labels), make, &state_->tallies);
   MutexLock lock(&state_->mu);
   state_->counters.push_back(std::unique_ptr<CounterFamily>(new CounterFamily(std::move(table))));
   return *state_->counters.back();
@@ -239,7 +249,7 @@ CounterFamily& MetricRegistry::AddCounter(absl::string_view name, absl::string_v
 GaugeFamily& MetricRegistry::AddGauge(absl::string_view name, absl::string_view help, std::vector<MetricLabel> labels) {
   auto* family = state_->Register<prometheus::Gauge>(prometheus::BuildGauge(), name, help);
   const auto make = [](auto& in, const prometheus::Labels& named) -> prometheus::Gauge& { return in.Add(named); };
-  auto table = std::make_unique<GaugeFamily::Table>(family, std::move(labels), make, &state_->dropped);
+  auto table = std::make_unique<GaugeFamily::Table>(family, std::move(labels), make, &state_->tallies);
   MutexLock lock(&state_->mu);
   state_->gauges.push_back(std::unique_ptr<GaugeFamily>(new GaugeFamily(std::move(table))));
   return *state_->gauges.back();
@@ -252,7 +262,7 @@ HistogramFamily& MetricRegistry::AddHistogram(absl::string_view name, absl::stri
   const auto make = [bounds = std::move(bounds)](auto& in, const prometheus::Labels& named) -> prometheus::Histogram& {
     return in.Add(named, bounds);
   };
-  auto table = std::make_unique<HistogramFamily::Table>(family, std::move(labels), make, &state_->dropped);
+  auto table = std::make_unique<HistogramFamily::Table>(family, std::move(labels), make, &state_->tallies);
   MutexLock lock(&state_->mu);
   state_->histograms.push_back(std::unique_ptr<HistogramFamily>(new HistogramFamily(std::move(table))));
   return *state_->histograms.back();
@@ -285,9 +295,12 @@ std::string MetricRegistry::Text() const {
   std::map<std::string, prometheus::MetricFamily> collected;
   GatheringSink sink(&collected);
   for (const auto& collect : collectors) collect(sink);
-  state_->dropped.fetch_add(sink.dropped(), std::memory_order_relaxed);
+  Tallies& tallies = state_->tallies;
+  tallies.dropped.fetch_add(sink.dropped(), std::memory_order_relaxed);
   sink.Counter("metric_series_dropped_total", "Series not shown because a metric had too many.", {},
-               static_cast<double>(state_->dropped.load(std::memory_order_relaxed)));
+               static_cast<double>(tallies.dropped.load(std::memory_order_relaxed)));
+  sink.Counter("metric_negative_values_total", "Observed times below 0, which count as 0: clocks differ or jumped.", {},
+               static_cast<double>(tallies.negative.load(std::memory_order_relaxed)));
 
   std::vector<prometheus::MetricFamily> families = state_->registry.Collect();
   for (const auto& family : families) {

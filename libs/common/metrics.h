@@ -98,7 +98,8 @@ class GaugeFamily : public SeriesFamily<prometheus::Gauge> {
 
 class HistogramFamily : public SeriesFamily<prometheus::Histogram> {
  public:
-  // A value below 0, which only a clock that jumped can give, counts as 0.
+  // A value below 0, which only clocks that differ or jumped can give, counts as 0
+  // and is counted in metric_negative_values_total.
   void Observe(LabelValues values, double value);
   void Observe(double value) { Observe({}, value); }
   // The same value `times` times.
@@ -125,7 +126,7 @@ class MetricRegistry {
   // Of the text, for the HTTP answer.
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
 
-  // Starts with metric_series_dropped_total alone.
+  // Starts with metric_series_dropped_total and metric_negative_values_total alone.
   MetricRegistry();
   ~MetricRegistry();
   MetricRegistry(const MetricRegistry&) = delete;

@@ -35,7 +35,7 @@ TEST_CASE("counters count, by their labels", "[metrics]") {
   attempts.Increment({"a", "failure"}, -5);
   CHECK(Lines(metrics, "job_schedule_attempts") == Text{R"(job_schedule_attempts{queue="a",result="failure"} 1)",
                                                         R"(job_schedule_attempts{queue="b",result="success"} 3)"});
-  CHECK(Lines(metrics, "# ").size() == 4);
+  CHECK(Lines(metrics, "# ").size() == 6);
   CHECK(Lines(metrics, "# TYPE job_schedule_attempts") == Text{"# TYPE job_schedule_attempts counter"});
   CHECK(Lines(metrics, "# HELP job_schedule_attempts") == Text{"# HELP job_schedule_attempts Attempts."});
 }
@@ -56,14 +56,17 @@ TEST_CASE("a family without labels shows its series from the start", "[metrics]"
   CHECK(Lines(metrics, "b") == Text{"b 1.5"});
 }
 
-TEST_CASE("histograms sort values into their buckets; a negative one counts as 0", "[metrics]") {
+TEST_CASE("histograms sort values into their buckets; a negative one counts as 0 and is counted", "[metrics]") {
   MetricRegistry metrics;
+  CHECK(Lines(metrics, "metric_negative_values_total") == Text{"metric_negative_values_total 0"});
   HistogramFamily& latency = metrics.AddHistogram("latency", "L.", ExponentialBounds(1, 2, 3), {"verb"});
   for (double value : {0.5, 1.0, 3.0, 100.0, -7.0}) latency.Observe({"get"}, value);
   CHECK(Lines(metrics, "latency") ==
         Text{R"(latency_count{verb="get"} 5)", R"(latency_sum{verb="get"} 104.5)",
              R"(latency_bucket{verb="get",le="1"} 3)", R"(latency_bucket{verb="get",le="2"} 3)",
              R"(latency_bucket{verb="get",le="4"} 4)", R"(latency_bucket{verb="get",le="+Inf"} 5)"});
+  latency.ObserveTimes({"get"}, -0.5, 2);
+  CHECK(Lines(metrics, "metric_negative_values_total") == Text{"metric_negative_values_total 3"});
 }
 
 TEST_CASE("a value may be observed many times at once", "[metrics]") {
@@ -149,8 +152,8 @@ TEST_CASE("the text is sorted by name", "[metrics]") {
   metrics.AddCollector([](MetricSink& sink) { sink.Gauge("mm", "M.", {}, 1); });
   Text names;
   for (const std::string& line : Lines(metrics, "# TYPE ")) names.push_back(line);
-  CHECK(names == Text{"# TYPE aa_total counter", "# TYPE metric_series_dropped_total counter", "# TYPE mm gauge",
-                      "# TYPE zz gauge"});
+  CHECK(names == Text{"# TYPE aa_total counter", "# TYPE metric_negative_values_total counter",
+                      "# TYPE metric_series_dropped_total counter", "# TYPE mm gauge", "# TYPE zz gauge"});
 }
 
 TEST_CASE("build_info tells the version", "[metrics]") {

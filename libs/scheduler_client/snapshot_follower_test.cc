@@ -157,9 +157,15 @@ TEST_CASE("of several servers the one that leads is followed, and after it the n
 
   one.Send(Whole("e3", "a"));
   one.Lead();
+  const absl::Time moved = Clock::Real().TimeNow();
   two.StopLeading("one");
   REQUIRE(Await([&] { return followed.Sees("e3", 1); }));
+  const absl::Duration took = Clock::Real().TimeNow() - moved;
   CHECK(followed.Look().server == one.address());
+  // Field report 115 wants 2 s. Printed, for a busy machine is no fault of the follower; a
+  // channel that keeps to its old address (30 s and more) fails.
+  WARN("followed the new leader after " << absl::FormatDuration(took));
+  CHECK(took < absl::Seconds(20));
 }
 
 TEST_CASE("the last picture is kept while nobody leads", "[scheduler_client]") {

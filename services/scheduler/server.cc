@@ -226,10 +226,8 @@ void WiredServer::MakeWriters() {
   parts.queues = queues_.get();
   parts.events = events_.get();
   parts.mailbox = &mailbox_;
-  parts.clock = clock_;
   parts.may_write = [this] { return leadership_->MayWrite(); };
   parts.with_conditions = config_.gates.On("QueueUnitConditions");
-  parts.on_admitted = [this](const QueueUnit& unit, absl::Time now) { metrics_.OnAdmitted(unit, now); };
   writer_ = std::make_unique<StatusWriter>(std::move(parts));
   if (config_.queue_items.limit > 0) {
     const auto picture = [this] { return Leads() ? publisher_.Latest() : nullptr; };

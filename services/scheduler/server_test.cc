@@ -27,6 +27,17 @@ void Await(const std::function<bool()>& arrived) {
   while (!arrived()) Clock::Real().SleepFor(absl::Milliseconds(2));
 }
 
+// The machine's clock, which can be put forward.
+class ClockAhead : public Clock {
+ public:
+  void PutForward(absl::Duration by) { ahead_ += absl::ToInt64Nanoseconds(by); }
+  absl::Time TimeNow() const override { return Clock::Real().TimeNow() + absl::Nanoseconds(ahead_.load()); }
+  void SleepUntil(absl::Time deadline) const override { Clock::Real().SleepFor(deadline - TimeNow()); }
+
+ private:
+  std::atomic<int64_t> ahead_ = 0;
+};
+
 // One API server in memory, and whole koord-queue processes without the process.
 struct Cluster {
   Cluster() {
@@ -53,8 +64,9 @@ struct Cluster {
     config.check_invariants = true;
     return config;
   }
-  std::unique_ptr<Server> Start(const Config& config) {
+  std::unique_ptr<Server> Start(const Config& config, const Clock* clock = &Clock::Real()) {
     Server::Surroundings surroundings;
+    surroundings.clock = clock;
     surroundings.api = &api;
     surroundings.on_lease_lost = [this] { ++exits; };
     auto server = Server::Start(config, std::move(surroundings));
@@ -152,6 +164,27 @@ TEST_CASE("metrics and health are served, and say what the process is doing") {
   CHECK(ready.code == 200);
   CHECK(absl::StrContains(ready.body, "[+]leadership ok: leads"));
   CHECK(Get(*server, "/nowhere").code == 404);
+}
+
+TEST_CASE("field report 125: a decision loop that makes no turn for a minute is not alive, until it makes one") {
+  Cluster cluster;
+  ClockAhead clock;
+  Config config = Cluster::Defaults("kq-0");
+  config.lease.election = false;
+  const std::unique_ptr<Server> server = cluster.Start(config, &clock);
+  Await([&] { return server->Leads(); });
+  CHECK(Get(*server, "/livez").code == 200);
+  // Idle, it makes a turn every two seconds: the question comes before the next one, soon.
+  std::string body;
+  Await([&] {
+    clock.PutForward(absl::Seconds(61));
+    const HttpResponse response = Get(*server, "/livez");
+    body = response.body;
+    return response.code == 503;
+  });
+  CHECK_THAT(body, Catch::Contains("no turn for 1m"));
+  cluster.CreateQuota("team-a", 4);
+  Await([&] { return Get(*server, "/livez").code == 200; });
 }
 
 TEST_CASE("without an API server the process waits, says so, and goes on when it comes") {

@@ -35,6 +35,15 @@ bool Core::MayDecide() const { return Synced() && !state_->epoch.empty(); }
 bool Core::Changed() const { return state_->changed; }
 int64_t Core::asked() const { return state_->asked; }
 const std::vector<Core::AskCount>& Core::last_cycle() const { return state_->last_cycle; }
+
+std::optional<absl::Time> Core::WaitedSince(const WriteFinished& answer) const {
+  const UnitEntry* entry = state_->table.Find(answer.unit);
+  if (entry == nullptr || entry->place != Place::kAssumed || entry->assumed_version != answer.based_on) return {};
+  const bool granted = answer.result.ok() && answer.result->uid == entry->unit->uid && IsAdmittedWhole(*answer.result);
+  if (!granted) return {};
+  return entry->waiting_since;
+}
+
 std::shared_ptr<const Snapshot> Core::TakeSnapshot(absl::Time now) { return state_->TakeSnapshot(now); }
 
 absl::Time Core::NextWakeup() const {
@@ -103,6 +112,7 @@ void CoreState::On(const QueueRemoved& event, absl::Time now) {
   for (UnitEntry* entry : line) Unlink(entry);
   queues.erase(found);
   queue_writes.erase(event.queue.name);
+  DropNotices(event.queue);
   SortQueues();
   changed = queues_to_reconcile = true;
   for (UnitEntry* entry : line) Place(entry, now);
@@ -155,6 +165,7 @@ void CoreState::TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::T
     if (newest->uid != decided_on->uid) {
       entry->told = entry->why = nullptr;
       entry->telling = false;
+      entry->waiting_since = absl::InfinitePast();
     }
     entry->unit = std::move(newest);
     entry->newest = std::max(entry->newest, entry->unit->version);

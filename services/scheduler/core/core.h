@@ -2,6 +2,7 @@
 #define SERVICES_SCHEDULER_CORE_CORE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,10 @@ class Core {
   // Whether anything changed since the last TakeSnapshot.
   bool Changed() const;
   std::shared_ptr<const Snapshot> TakeSnapshot(absl::Time now);
+
+  // From when the unit waited whose admission `answer` confirms, before it is applied;
+  // none if it confirms none that is on its way. For metrics.
+  std::optional<absl::Time> WaitedSince(const WriteFinished& answer) const;
 
   // How many units RunCycle asked so far; for metrics.
   struct AskCount {

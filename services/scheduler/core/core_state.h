@@ -71,6 +71,8 @@ struct CoreState {
   // REQUIRES: it is linked in nowhere.
   void Place(UnitEntry* entry, absl::Time now);
   void PlaceWaiting(UnitEntry* entry, absl::Time now);
+  // Sets from when it waits, unless it was waiting for the same before.
+  void NoteWaiting(UnitEntry* entry, absl::Time now);
   // Takes it out of wherever it is; the ledger is left alone.
   void Unlink(UnitEntry* entry);
   // News that change nothing for the scheduler, such as our own message.
@@ -119,8 +121,11 @@ struct CoreState {
   void RefreshMessages(absl::Time now, std::vector<Decision>* decisions);
 
   // --- queues.cc
-  // What a Queue object means for its record; returns what to tell its owner, if anything.
+  // What a Queue object means for its record; notes what to tell its owner, if anything.
   void Configure(QueueRecord* record);
+  // The newest trouble of the queue, if any, is told in the next cycle, and none before it.
+  void NoteTrouble(const QueueRecord& record);
+  void DropNotices(const ObjectKey& queue);
   void ReconcileQueues(absl::Time now, std::vector<Decision>* decisions);
   void CreateMissingQueues(absl::Time now, std::vector<Decision>* decisions);
   void CarryPolicies(absl::Time now, std::vector<Decision>* decisions);
@@ -167,7 +172,9 @@ struct CoreState {
   // Whose message says the reason, but older numbers; and from when on the next one may be written.
   std::set<std::pair<absl::Time, ObjectKey>> refreshes;
   absl::Time refresh_free_at = absl::InfinitePast();
-  std::vector<Decision> notices;  // events on queues and quotas
+  // Events on queues, at most one for each that is there: one that does not lead
+  // keeps what is still true when it does.
+  std::vector<Decision> notices;
 
   std::map<std::string, QueueWrite> queue_writes;
   std::set<std::string> told_conflicts;              // quota's UID and policy that is not supported

@@ -1,8 +1,10 @@
 // What the core decides, told as stories.
 #include "services/scheduler/core/core.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,14 @@ void ConfirmAll(CoreWorld& world, const std::vector<QueueUnit>& units, uint64_t 
   for (const QueueUnit& unit : units) {
     world.Answer(unit, world.Written(world.LastDequeue(unit.key.name), unit, version));
   }
+}
+
+// Who waits in the one queue, in order.
+std::vector<std::string> Line(CoreWorld& world) {
+  std::vector<std::string> names;
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  for (const UnitSnapshot& unit : snapshot->queues[0]->waiting) names.push_back(unit.unit->key.name);
+  return names;
 }
 
 TEST_CASE("one cycle over one queue", "[core]") {
@@ -633,6 +643,98 @@ TEST_CASE("a unit that leads from its admissions holds the same after a restart"
   restarted.Apply(UnitUpserted{world.Written(world.LastDequeue("part"), part, 7)});
   restarted.Apply(UnitUpserted{world.Written(world.LastDequeue("whole"), whole, 8)});
   CHECK(restarted.Used("team-a") == used);
+}
+
+TEST_CASE("field report 2: a burst that just fits is admitted in one cycle and counted to the last unit", "[core]") {
+  CoreWorld world = TeamA(100);
+  for (int i = 0; i < 100; ++i) world.Add(MakeUnit(absl::StrCat("unit-", i)).Cpu(1));
+  const Told told = world.Cycle();
+  CHECK(told.size() == 100);
+  CHECK(std::all_of(told.begin(), told.end(), [](const std::string& one) { return one.rfind("dequeue ", 0) == 0; }));
+  CHECK(world.Used("team-a") == 100);
+  world.Add(MakeUnit("one-more").Cpu(1));
+  CHECK(world.Cycle() == Told{"requeue one-more OverMax team-a cpu"});
+}
+
+TEST_CASE("field report 17: a unit that finishes while its admission is on its way holds nothing", "[core]") {
+  CoreWorld world = TeamA(4);
+  const QueueUnit a = MakeUnit("a").Cpu(4).Obj();
+  world.Apply(UnitUpserted{a});
+  CHECK(world.Cycle() == Told{"dequeue a"});
+  world.Add(MakeUnit("a").Cpu(4).Phase(Phase::kSucceed).Version(2));
+  world.Answer(a, absl::AbortedError("conflict"));
+  CHECK(world.Used("team-a") == 0);
+  CHECK(world.core().BrokenInvariants() == Told{});
+  world.Add(MakeUnit("b").Cpu(4));
+  CHECK(world.Cycle() == Told{"dequeue b"});
+}
+
+TEST_CASE("field report 65: a restart finds the order of before, however the units come", "[core]") {
+  std::vector<MakeUnit> units;
+  for (int i = 0; i < 1000; ++i) {
+    units.push_back(MakeUnit(absl::StrCat("unit-", i % 10, "-", i / 10), absl::StrCat("ns-", i % 3))
+                        .Cpu(1)
+                        .Priority(i % 7)
+                        .Created(absl::UnixEpoch() + absl::Seconds(i % 50)));
+  }
+  std::mt19937 chance(65);
+  const auto line_of = [&](absl::Duration told_after) {
+    std::shuffle(units.begin(), units.end(), chance);
+    CoreWorld world = TeamA(0);
+    for (const MakeUnit& unit : units) {
+      const absl::Time told_at = world.now() + told_after * static_cast<double>(chance() % 100);
+      world.Add(MakeUnit(unit).Message(absl::StrCat("told at ", chance())).Times(absl::InfinitePast(), told_at));
+    }
+    world.Cycle();
+    return Line(world);
+  };
+  const std::vector<std::string> before = line_of(absl::Seconds(1));
+  CHECK(before.size() == 1000);
+  CHECK(line_of(absl::Hours(1)) == before);
+}
+
+TEST_CASE("a changed priority moves a unit in its line", "[core]") {
+  CoreWorld world = TeamA(0);
+  world.Add(MakeUnit("b").Cpu(1).Priority(15));
+  uint64_t version = 1;
+  const auto with_priority = [&](int32_t priority) {
+    world.Add(MakeUnit("a").Cpu(1).Priority(priority).Version(version++));
+    world.Cycle();
+    return Line(world);
+  };
+  CHECK(with_priority(10) == Told{"b", "a"});
+  CHECK(with_priority(20) == Told{"a", "b"});
+  CHECK(with_priority(5) == Told{"b", "a"});
+}
+
+TEST_CASE("admissions that shrink wake who waits for the room, others wake nobody", "[core]") {
+  struct Case {
+    std::string name;
+    int64_t max;  // just what is held at first
+    MakeUnit before, after;
+    bool wakes;
+  };
+  const auto running = [](int64_t pods, int64_t admitted) {
+    return MakeUnit("a").Pods(pods, 1).Admitted(admitted, Phase::kRunning);
+  };
+  const std::vector<Case> cases = {
+      {"replicas 1 -> 0", 1, running(1, 1), running(0, 0), true},
+      {"entries 1 -> 0", 1, running(1, 1), MakeUnit("a").Cpu(1).Active(false), true},
+      {"replicas 2 -> 1", 2, running(2, 2), running(1, 1), true},
+      {"replicas 1 -> 2", 1, running(1, 1), running(2, 2), false},
+      {"the same", 1, running(1, 1), running(1, 1), false},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.name);
+    CoreWorld world = TeamA(c.max);
+    world.Add(c.before);
+    world.Add(MakeUnit("waits").Cpu(1));
+    CHECK(world.Cycle() == Told{"requeue waits OverMax team-a cpu"});
+    const int64_t asked = world.core().asked();
+    world.Add(MakeUnit(c.after).Version(2));
+    CHECK(world.Cycle() == (c.wakes ? Told{"dequeue waits"} : Told{}));
+    CHECK(world.core().asked() == asked + (c.wakes ? 1 : 0));
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "services/scheduler/core/decision.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "libs/api/quantity.h"
 
@@ -106,6 +108,12 @@ std::string RefusalSentence(const RefusalDetail& why) {
       return prefix;
   }
   return prefix;
+}
+
+bool IsAdmittedWhole(const QueueUnit& unit) {
+  const Resources need = Need(unit);
+  return HoldsQuota(unit.phase) &&
+         std::none_of(need.begin(), need.end(), [](const Resources::Entry& entry) { return entry.amount > 0; });
 }
 
 }  // namespace kq::scheduler

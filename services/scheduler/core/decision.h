@@ -80,6 +80,10 @@ struct Dequeue {
   friend bool operator==(const Dequeue&, const Dequeue&) = default;
 };
 
+// Whether the unit, as it is on the server after a Dequeue, was admitted: it holds its
+// quota and lacks nothing. One that grew held a part of it before.
+bool IsAdmittedWhole(const QueueUnit& unit);
+
 // Advisory: tell the unit why it waits (status.message, attempts, event FailedScheduling).
 struct Requeue {
   ObjectKey unit;

@@ -66,6 +66,7 @@ std::shared_ptr<const QueueSnapshot> CoreState::QueuePicture(const QueueRecord& 
   const auto on_their_way = assumed.find(record.object.key.name);
   picture->assumed = on_their_way == assumed.end() ? 0 : on_their_way->second;
   picture->trouble = record.trouble;
+  picture->admits_nothing = record.unusable.refusal != Refusal::kNone;
   picture->waiting.reserve(record.pending.Size());
   for (const UnitEntry* entry : record.pending.Line()) {
     picture->waiting.push_back(UnitPicture(*entry, static_cast<int64_t>(picture->waiting.size()) + 1));

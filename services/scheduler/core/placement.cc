@@ -20,9 +20,20 @@ bool AsksForMore(const Resources& need) {
   return std::any_of(need.begin(), need.end(), [](const Resources::Entry& entry) { return entry.amount > 0; });
 }
 
-// When the unit began to wait: at its creation, or when it was last put back.
-absl::Time WaitsSince(const QueueUnit& unit) {
-  if (unit.last_allocate == absl::InfinitePast()) return unit.created;
+// When a unit that holds nothing began to wait: its creation, or when it was last put
+// back, as far as the object tells.
+absl::Time QueuedSince(const QueueUnit& unit) {
+  const bool admitted_before = unit.last_allocate != absl::InfinitePast();
+  absl::Time since = unit.created;
+  for (const Condition& condition : unit.conditions) {
+    if (condition.status != "False") continue;
+    // The other two begin with the first message that tells why it waits, not with the wait.
+    const bool put_back =
+        condition.type == "Evicted" || ((condition.type == "QuotaReserved" || condition.type == "Admitted") &&
+                                        admitted_before && condition.last_transition >= unit.last_allocate);
+    if (put_back) since = std::max(since, condition.last_transition);
+  }
+  if (!admitted_before || since >= unit.last_allocate) return since;
   return std::max(unit.last_allocate, unit.last_update);
 }
 
@@ -74,8 +85,19 @@ void CoreState::Place(UnitEntry* entry, absl::Time now) {
   PlaceWaiting(entry, now);
 }
 
+void CoreState::NoteWaiting(UnitEntry* entry, absl::Time now) {
+  const QueueUnit& unit = *entry->unit;
+  const bool for_rest = HasAdmission(unit);
+  const bool goes_on = entry->waiting_since != absl::InfinitePast() && entry->waits_for_rest == for_rest &&
+                       unit.last_allocate <= entry->waiting_since;
+  if (goes_on) return;
+  entry->waits_for_rest = for_rest;
+  entry->waiting_since = for_rest ? now : QueuedSince(unit);
+}
+
 void CoreState::PlaceWaiting(UnitEntry* entry, absl::Time now) {
   const QueueUnit& unit = *entry->unit;
+  NoteWaiting(entry, now);
   const std::optional<std::string> name = options.selector->QueueFor(unit);
   entry->queue = name.value_or("");
   QueueRecord* record = RecordOf(entry->queue);
@@ -86,7 +108,7 @@ void CoreState::PlaceWaiting(UnitEntry* entry, absl::Time now) {
         entry, Place::kUnmapped,
         named ? Because(Refusal::kQueueNotFound, *name, unit.key.ToString()) : Because(Refusal::kNoQuotaLabel), now);
   }
-  entry->since = WaitsSince(unit);
+  entry->since = entry->waiting_since;
   record->pending.Add(entry);
   record->picture = nullptr;
 }
@@ -94,6 +116,7 @@ void CoreState::PlaceWaiting(UnitEntry* entry, absl::Time now) {
 void CoreState::SetPlace(UnitEntry* entry, kq::scheduler::Place place, const RefusalDetail& why, absl::Time now) {
   if (entry->place != place || entry->since == absl::InfinitePast()) entry->since = now;
   entry->place = place;
+  if (place != Place::kUnmapped) entry->waiting_since = absl::InfinitePast();
   const ObjectKey& key = entry->unit->key;
   if (why.refusal == Refusal::kNone) {
     entry->why = nullptr;

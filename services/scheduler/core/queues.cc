@@ -109,7 +109,16 @@ void CoreState::Configure(QueueRecord* record) {
   }
   if (!queue.invalid.empty()) record->trouble = absl::StrCat("invalid: ", queue.invalid);
   if (record->unusable.refusal != Refusal::kNone) record->trouble = RefusalSentence(record->unusable);
-  if (!record->trouble.empty()) notices.push_back(AboutQueue(queue, record->trouble));
+  NoteTrouble(*record);
+}
+
+void CoreState::NoteTrouble(const QueueRecord& record) {
+  DropNotices(record.object.key);
+  if (!record.trouble.empty()) notices.push_back(AboutQueue(record.object, record.trouble));
+}
+
+void CoreState::DropNotices(const ObjectKey& queue) {
+  std::erase_if(notices, [&queue](const Decision& decision) { return std::get<Notify>(decision).object == queue; });
 }
 
 void CoreState::ReconcileQueues(absl::Time now, std::vector<Decision>* decisions) {

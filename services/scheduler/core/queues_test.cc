@@ -1,4 +1,5 @@
 // Queues follow their quotas, and units that have no queue are told.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -121,6 +122,7 @@ TEST_CASE("spec 12.1 defects 15, 27: an unsupported policy is told and the last 
   const auto snapshot = world.core().TakeSnapshot(world.now());
   CHECK_THAT(snapshot->queues[0]->trouble,
              Catch::Contains("\"Round\" is not supported; the one before it stays in force"));
+  CHECK_FALSE(snapshot->queues[0]->admits_nothing);
 }
 
 TEST_CASE("a queue that begins with an unsupported policy admits nothing and says so", "[core]") {
@@ -130,6 +132,7 @@ TEST_CASE("a queue that begins with an unsupported policy admits nothing and say
   world.Add(MakeUnit("a").Cpu(1));
   world.Lead();
   CHECK(world.Cycle() == Told{"notify team-a AddQueueFail", "requeue a PolicyUnsupported team-a"});
+  CHECK(world.core().TakeSnapshot(world.now())->queues[0]->admits_nothing);
   CHECK(world.Cycle().empty());
   world.Add(MakeQueue("team-a").Policy("Priority").Version(2));
   CHECK(world.Cycle() == Told{"dequeue a"});
@@ -313,6 +316,47 @@ TEST_CASE("units of a deleted queue are unmapped, and admitted ones keep their c
   CHECK(world.Used("team-a") == 4);
   CHECK(world.Cycle() == Told{"create queue team-a Priority"});
   CHECK(world.core().BrokenInvariants() == Told{});
+}
+
+TEST_CASE("field report 121: whoever does not lead keeps the newest trouble of a queue alone", "[core]") {
+  CoreWorld world;
+  for (const char* name : {"team-a", "mended", "gone"}) world.Add(MakeQuota(name).Max(4));
+  for (uint64_t edit = 1; edit <= 50; ++edit) {
+    for (const char* name : {"team-a", "mended", "gone"})
+      world.Add(MakeQueue(name).Policy(absl::StrCat("Round-", edit)).Version(edit));
+    CHECK(world.Cycle().empty());
+  }
+  world.Add(MakeQueue("mended").Version(51));
+  world.Apply(QuotaRemoved{{"kube-system", "gone"}, 51});
+  world.Apply(QueueRemoved{{"koord-queue", "gone"}, 52});
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a AddQueueFail"});
+  CHECK_THAT(std::get<Notify>(world.last()[0]).message, Catch::Contains("\"Round-50\""));
+  CHECK(world.Cycle().empty());
+}
+
+TEST_CASE("field report 154: a queue that admits nothing hinders no other in the same cycle", "[core]") {
+  CoreWorld world;
+  for (const char* name : {"bad", "good"}) world.Add(MakeQuota(name).Max(4));
+  world.Add(MakeQueue("bad").Policy("FIFO").Priority(9));
+  world.Add(MakeQueue("good").Priority(1));
+  world.Add(MakeUnit("a").Quota("bad").Cpu(1));
+  world.Add(MakeUnit("b").Quota("good").Cpu(1));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify bad AddQueueFail", "requeue a PolicyUnsupported bad", "dequeue b"});
+}
+
+TEST_CASE("a unit without a queue that is deleted and made anew is told anew", "[core]") {
+  CoreWorld world;
+  world.Lead();
+  world.Add(MakeUnit("a").Quota("nowhere").Cpu(1));
+  const Told first = world.Cycle();
+  CHECK(std::count(first.begin(), first.end(), "notify a QueueNotFound") == 1);
+  CHECK(world.Cycle().empty());
+  world.Apply(UnitRemoved{{"default", "a"}, "uid-default-a", 5});
+  CHECK(world.PlaceOf("a") == "gone");
+  world.Add(MakeUnit("a").Quota("nowhere").Cpu(1).Uid("second").Version(6));
+  CHECK(world.Cycle() == first);
 }
 
 }  // namespace

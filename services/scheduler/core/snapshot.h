@@ -43,7 +43,7 @@ struct UnitSnapshot {
   Place place = Place::kReady;
   int64_t position = 0;                      // 1-based in the order of its queue; 0 if it does not wait in one
   std::shared_ptr<const RefusalDetail> why;  // null: not refused yet
-  absl::Time since;                          // in the queue, or in its place, from then on
+  absl::Time since;                          // waits (see UnitEntry::waiting_since), or is in its place, from then on
   absl::Time retry_at;                       // of a resting unit
   int64_t attempts = 0;                      // asks, including those not yet written to the object
 };
@@ -52,7 +52,8 @@ struct QueueSnapshot {
   Queue queue;
   std::vector<UnitSnapshot> waiting;  // in the order in which they would be tried
   int64_t ready = 0, resting = 0, parked = 0, assumed = 0;
-  std::string trouble;  // why the queue admits nothing; empty if it does
+  std::string trouble;          // what is wrong with it, for people; it may admit all the same
+  bool admits_nothing = false;  // whatever room there is
 };
 
 struct QuotaSnapshot {

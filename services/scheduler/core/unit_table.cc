@@ -46,6 +46,7 @@ UnitTable::Accepted UnitTable::Accept(std::shared_ptr<const QueueUnit> news) {
     entry.retold = entry.failed_writes = entry.tell_failures = 0;
     entry.telling = false;
     entry.attempts = 0;
+    entry.waiting_since = absl::InfinitePast();
   }
   entry.attempts = std::max(entry.attempts, entry.unit->attempts);
   return {&entry, std::move(before)};

@@ -48,6 +48,19 @@ struct UnitEntry {
   Place place = Place::kUnmapped;
   std::string queue;                        // that it waits in, or would; empty if unmapped
   absl::Time since = absl::InfinitePast();  // in its queue, or in its place, from then on
+  // From when it lacks what it asks for, kept until that is admitted or no longer
+  // asked for; the one truth of all readers and metrics. The order in a queue does
+  // not look at it. InfinitePast: waits for nothing.
+  //   never admitted   its creation
+  //   put back         when QuotaReserved, Admitted or Evicted became False. Without
+  //                    conditions what the object first says here: lastUpdateTime,
+  //                    not before lastAllocateTime. Later messages do not move it
+  //   wants more       when this process first saw it: nothing on the object tells. A
+  //                    replica that follows sees it too; after a cold start the wait
+  //                    begins anew, for lastAllocateTime would count all the time that
+  //                    the job ran
+  absl::Time waiting_since = absl::InfinitePast();
+  bool waits_for_rest = false;  // holds something, wants more
   absl::Time retry_at = absl::InfinitePast();
   std::shared_ptr<const RefusalDetail> why;  // null: not refused yet
   int64_t attempts = 0;                      // asks

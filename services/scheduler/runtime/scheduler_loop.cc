@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "libs/common/log.h"
 #include "services/scheduler/runtime/stopwatch.h"
@@ -42,7 +44,7 @@ void SchedulerLoop::Decide(Turn* turn, TurnTimes* times) {
   Core& core = *parts_.core;
   Stopwatch watch;
   for (const Event& event : *turn->events) {
-    if (parts_.observer != nullptr) parts_.observer->OnEvent(event);
+    if (parts_.observer != nullptr) Observe(event, turn->now);
     core.Apply(event, turn->now);
   }
   times->apply = watch.Lap();
@@ -59,6 +61,14 @@ void SchedulerLoop::Decide(Turn* turn, TurnTimes* times) {
   watch.Lap();
   for (const Decision& decision : *turn->decisions) parts_.sink->Submit(decision);
   times->submit = watch.Lap();
+}
+
+void SchedulerLoop::Observe(const Event& event, absl::Time now) {
+  parts_.observer->OnEvent(event);
+  const auto* answer = std::get_if<WriteFinished>(&event);
+  if (answer == nullptr) return;
+  const std::optional<absl::Time> since = parts_.core->WaitedSince(*answer);
+  if (since.has_value()) parts_.observer->OnAdmitted(*since, now);
 }
 
 void SchedulerLoop::Publish(absl::Time now, absl::Duration* took) {

@@ -71,6 +71,8 @@ class SchedulerLoop {
  private:
   // Applies `turn`'s events, decides and publishes.
   void Decide(Turn* turn, TurnTimes* times);
+  // Tells the observer of an event that the core is about to be given.
+  void Observe(const Event& event, absl::Time now);
   // Takes a picture and publishes it, if there is news and it is time for one.
   // `took` becomes what that cost.
   void Publish(absl::Time now, absl::Duration* took);

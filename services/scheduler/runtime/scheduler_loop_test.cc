@@ -27,6 +27,7 @@ class Notes : public DecisionSink, public TurnRecorder, public TurnObserver {
   }
   void Record(const Turn& turn) override { recorded.push_back(turn); }
   void OnEvent(const Event&) override { ++events; }
+  void OnAdmitted(absl::Time since, absl::Time now) override { waits.push_back(now - since); }
   void OnTurn(const Turn& turn, const TurnTimes& times, const std::vector<Core::AskCount>&) override {
     ++turns;
     asked += turn.asked;
@@ -36,6 +37,7 @@ class Notes : public DecisionSink, public TurnRecorder, public TurnObserver {
   std::vector<std::string> submitted;
   uint64_t revision_at_submit = 0;
   std::vector<Turn> recorded;
+  std::vector<absl::Duration> waits;
   int events = 0;
   int turns = 0;
   int64_t asked = 0;
@@ -126,6 +128,27 @@ TEST_CASE("a follower is synced and decides nothing, a leader decides at once") 
   CHECK(leading == 1);
   world.Turn();
   CHECK(leading == 1);
+}
+
+TEST_CASE("an admission is observed once it is confirmed, with the time that the unit waited") {
+  World world;
+  world.ListAll();
+  world.Post(LeadershipTaken{"1"});
+  QueueUnit unit = UnitValue("a", 3, 1000);
+  unit.created = kStart - absl::Seconds(5);
+  world.Post(UnitUpserted{unit});
+  world.Turn();
+  CHECK(world.notes.waits.empty());
+  world.clock.Advance(absl::Seconds(1));
+  const auto& decisions = *world.notes.recorded.back().decisions;
+  const auto& dequeue = std::get<Dequeue>(decisions.back());
+  QueueUnit written = unit;
+  written.version = 4;
+  written.phase = Phase::kDequeued;
+  written.admissions = dequeue.admissions;
+  for (int i = 0; i < 2; ++i) world.Post(WriteFinished{unit.key, unit.uid, 3, written});
+  world.Turn();
+  CHECK(world.notes.waits == std::vector<absl::Duration>{absl::Seconds(6)});
 }
 
 TEST_CASE("the picture is published before the decisions are handed over") {

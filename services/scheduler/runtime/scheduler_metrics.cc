@@ -29,7 +29,7 @@ constexpr char kWantedHelp[] = "What the units that wait in the queue ask for in
 constexpr char kReasonHelp[] =
     "Queueunits that wait in the queue, by why they were refused when last asked; NotAsked: not yet.";
 constexpr char kSinceHelp[] =
-    "When the unit that waits longest in the queue was put into it, in seconds since unix epoch. Absent while nobody "
+    "When the unit that waits longest in the queue began to wait, in seconds since unix epoch. Absent while nobody "
     "waits.";
 // Counters of a namespace stay so long after its last unit: one that vanished with
 // each unit could not be rated.
@@ -57,8 +57,7 @@ void CollectWaiting(const QueueSnapshot& queue, MetricSink* sink) {
   for (const UnitSnapshot& unit : queue.waiting) {
     for (const auto& [resource, amount] : Need(*unit.unit)) wanted[resource] += Shown(resource, amount);
     ++reasons[unit.why == nullptr ? "NotAsked" : std::string(RefusalName(unit.why->refusal))];
-    const absl::Time enqueued = EnqueuedAt(*unit.unit);
-    if (enqueued > absl::InfinitePast()) since = std::min(since, enqueued);
+    if (unit.since > absl::InfinitePast()) since = std::min(since, unit.since);
   }
   for (const auto& [resource, amount] : wanted) {
     sink->Gauge("koord_queue_queue_waiting_resources", kWantedHelp, {{"queue", name}, {"resource", resource}}, amount);
@@ -78,7 +77,7 @@ void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
     sink->Gauge("queueunits_in_active_queue", kActiveHelp, labels, static_cast<double>(queue->ready + queue->parked));
     sink->Gauge("queueunits_in_backoff_queue", kBackoffHelp, labels, static_cast<double>(queue->resting));
     sink->Gauge("koord_queue_queue_trouble", "1 if the queue admits nothing, whatever room there is.", labels,
-                queue->trouble.empty() ? 0 : 1);
+                queue->admits_nothing ? 1 : 0);
     CollectWaiting(*queue, sink);
     (*places)[Place::kReady] += queue->ready;
     (*places)[Place::kResting] += queue->resting;
@@ -155,10 +154,11 @@ SchedulerMetrics::SchedulerMetrics(MetricRegistry* registry, const SnapshotPubli
     : leads_(std::move(leads)),
       algorithm_latency_(registry->AddHistogram("job_scheduling_algorithm_latency",
                                                 "Latency of job scheduling algorithm", ExponentialBounds(0.01, 2, 15))),
-      e2e_latency_(registry->AddHistogram("job_scheduling_e2e_latency",
-                                          "Milliseconds from the creation (or last requeueing) of a queueunit to its "
-                                          "confirmed admission",
-                                          ExponentialBounds(1, 2, 28))),
+      e2e_latency_(
+          registry->AddHistogram("job_scheduling_e2e_latency",
+                                 "Milliseconds that a queueunit waited, from its creation (its last requeueing, "
+                                 "its growth) to its confirmed admission",
+                                 ExponentialBounds(1, 2, 28))),
       phase_seconds_(registry->AddHistogram("koord_queue_turn_phase_seconds", "Time spent in each phase of a turn.",
                                             ExponentialBounds(0.000'01, 4, 11),
                                             {{"phase", {"apply", "cycle", "snapshot", "submit"}}})),
@@ -233,16 +233,8 @@ void SchedulerMetrics::OnTurn(const Turn& turn, const TurnTimes& times, const st
   }
 }
 
-absl::Time EnqueuedAt(const QueueUnit& unit) {
-  absl::Time at = unit.created;
-  for (const Condition& condition : unit.conditions) {
-    if (condition.type == "Evicted" && condition.status == "False") at = std::max(at, condition.last_transition);
-  }
-  return at;
-}
-
-void SchedulerMetrics::OnAdmitted(const QueueUnit& unit, absl::Time now) {
-  e2e_latency_.Observe(absl::ToDoubleMilliseconds(now - EnqueuedAt(unit)));
+void SchedulerMetrics::OnAdmitted(absl::Time since, absl::Time now) {
+  e2e_latency_.Observe(absl::ToDoubleMilliseconds(now - since));
 }
 
 }  // namespace kq::scheduler

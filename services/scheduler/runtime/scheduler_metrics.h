@@ -23,7 +23,7 @@ namespace kq::scheduler {
 // sums over replicas count everything once: gauges are computed from the newest
 // snapshot at each scrape, and series of what is gone vanish with it.
 //
-// OnEvent and OnTurn from the decision thread, the rest from any.
+// OnEvent, OnAdmitted and OnTurn from the decision thread, the rest from any.
 class SchedulerMetrics : public TurnObserver {
  public:
   // `registry` and `publisher` must outlive it; it must outlive the registry's
@@ -33,9 +33,7 @@ class SchedulerMetrics : public TurnObserver {
   void OnEvent(const Event& event) override;
   void OnTurn(const Turn& turn, const TurnTimes& times, const std::vector<Core::AskCount>& asks) override;
 
-  // The API server has confirmed an admission: the time from when the unit was
-  // enqueued (created, or last requeued) until now.
-  void OnAdmitted(const QueueUnit& unit, absl::Time now);
+  void OnAdmitted(absl::Time since, absl::Time now) override;
 
  private:
   // What is known of the units of a namespace.
@@ -64,10 +62,6 @@ class SchedulerMetrics : public TurnObserver {
   std::map<std::string, Namespace> namespaces_;
   absl::Time now_ = absl::InfinitePast();  // of the last turn
 };
-
-// From when a unit waits for its admission: its creation, or when it was last put
-// back into its queue.
-absl::Time EnqueuedAt(const QueueUnit& unit);
 
 // The gauges of a leader's snapshot. Pure, for tests and the registry's collector.
 void CollectSnapshot(const Snapshot& snapshot, MetricSink* sink);

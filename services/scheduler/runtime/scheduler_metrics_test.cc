@@ -85,6 +85,20 @@ TEST_CASE("before anything happened only metrics without labels are there") {
   }
 }
 
+TEST_CASE("a queue whose trouble keeps nobody out does not count as one that admits nothing") {
+  World world;
+  for (const bool admits_nothing : {false, true}) {
+    QueueSnapshot queue;
+    queue.queue.key = {"koord-queue", "team-a"};
+    queue.trouble = "something";
+    queue.admits_nothing = admits_nothing;
+    Snapshot snapshot = Busy();
+    snapshot.queues = {std::make_shared<QueueSnapshot>(queue)};
+    world.Publish(snapshot);
+    CHECK(world.Value(R"(koord_queue_queue_trouble{queue="team-a"})") == (admits_nothing ? "1" : "0"));
+  }
+}
+
 TEST_CASE("the gauges of the contract come from the newest picture") {
   World world;
   world.Publish(Busy());
@@ -150,14 +164,11 @@ TEST_CASE("the buckets are those of the original") {
   }
 }
 
-TEST_CASE("the time to admission runs from the creation, or from the last time the unit was put back") {
+TEST_CASE("the time to admission is how long the unit waited, in milliseconds") {
   World world;
-  QueueUnit unit = UnitValue("a", 3, 1000);
-  unit.created = kStart;
-  world.metrics.OnAdmitted(unit, kStart + absl::Milliseconds(300));
+  world.metrics.OnAdmitted(kStart, kStart + absl::Milliseconds(300));
   CHECK(world.Value("job_scheduling_e2e_latency_sum") == "300");
-  unit.conditions = {{"Evicted", "False", "Requeued", "", kStart + absl::Seconds(10), std::nullopt}};
-  world.metrics.OnAdmitted(unit, kStart + absl::Milliseconds(10100));
+  world.metrics.OnAdmitted(kStart + absl::Seconds(10), kStart + absl::Milliseconds(10100));
   CHECK(world.Value("job_scheduling_e2e_latency_sum") == "400");
   CHECK(world.Value("job_scheduling_e2e_latency_count") == "2");
 }
@@ -194,11 +205,10 @@ TEST_CASE("who waits is shown by what they ask for, why, and since when") {
   World world;
   Snapshot snapshot = Busy();
   auto queue = std::make_shared<QueueSnapshot>(*snapshot.queues[0]);
-  const auto waits = [&](const char* name, absl::Time created, Refusal refusal) {
-    auto unit = std::make_shared<QueueUnit>(UnitValue(name, 5, 1500));
-    unit->created = created;
+  const auto waits = [&](const char* name, absl::Time since, Refusal refusal) {
     UnitSnapshot one;
-    one.unit = unit;
+    one.unit = std::make_shared<QueueUnit>(UnitValue(name, 5, 1500));
+    one.since = since;
     one.place = Place::kParked;
     if (refusal != Refusal::kNone) {
       auto why = std::make_shared<RefusalDetail>();
@@ -263,6 +273,23 @@ TEST_CASE("the counters of a namespace outlive its last unit by an hour, so that
   CHECK_FALSE(turn_at(kStart + absl::Hours(6)));
   world.metrics.OnEvent(UnitUpserted{unit});
   CHECK(turn_at(kStart + absl::Hours(7)));
+}
+
+TEST_CASE("field report 49: every resource that a quota names or holds has its series") {
+  World world;
+  Snapshot snapshot = Busy();
+  auto quota = std::make_shared<QuotaSnapshot>(*snapshot.quotas[0]);
+  quota->quota.max = {{"cpu", 4000}, {"memory", 2048}, {"nvidia.com/gpu", 8}, {"example.com/fpga", 1}};
+  quota->used = {{"cpu", 4500}, {"memory", 1024}, {"nvidia.com/gpu", 2}};
+  snapshot.quotas = {quota};
+  world.Publish(snapshot);
+  const auto used = [&world](const std::string& resource) {
+    return world.Value(R"(dequeued_quota_usage_by_quota{quota="team-a",resource=")" + resource + "\"}");
+  };
+  CHECK(used("cpu") == "4500");
+  CHECK(used("memory") == "1024");
+  CHECK(used("nvidia.com/gpu") == "2");
+  CHECK(used("example.com/fpga") == "0");
 }
 
 }  // namespace

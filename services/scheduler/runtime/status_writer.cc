@@ -49,10 +49,9 @@ absl::StatusOr<QueueUnit> ResultOf(const absl::StatusOr<Json>& answer) {
 // Tells the core and, when the admission is on the server, everybody else.
 void Answered(const StatusWriterParts& parts, const Dequeue& dequeue, const absl::StatusOr<Json>& answer) {
   absl::StatusOr<QueueUnit> result = ResultOf(answer);
-  if (result.ok() && result->uid == dequeue.uid && HoldsQuota(result->phase)) {
+  if (result.ok() && result->uid == dequeue.uid && IsAdmittedWhole(*result)) {
     parts.events->Record(UnitReference(dequeue.unit, dequeue.uid, result->version), EventType::kNormal, "Scheduled",
                          kScheduledEvent);
-    parts.on_admitted(*result, parts.clock->TimeNow());
   } else {
     const absl::Status why = result.ok() ? absl::AbortedError("the unit changed meanwhile") : result.status();
     KQ_LOG(Warning, "Admission not written", {{"unit", dequeue.unit.ToString()}, {"err", why}});

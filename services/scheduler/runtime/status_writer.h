@@ -4,8 +4,6 @@
 #include <functional>
 #include <memory>
 
-#include "absl/time/time.h"
-#include "libs/common/clock.h"
 #include "libs/kube/events.h"
 #include "libs/kube/write_queue.h"
 #include "services/scheduler/core/decision.h"
@@ -22,13 +20,10 @@ struct StatusWriterParts {
   QueueWriter* queues = nullptr;
   EventRecorder* events = nullptr;
   EventMailbox* mailbox = nullptr;
-  const Clock* clock = nullptr;
   // Whether this process may write; those who may not say nothing either.
   std::function<bool()> may_write;
   // Whether conditions are written (feature gate QueueUnitConditions).
   bool with_conditions = true;
-  // Called when the API server has confirmed an admission; from a writing thread.
-  std::function<void(const QueueUnit& unit, absl::Time now)> on_admitted = [](const QueueUnit&, absl::Time) {};
 };
 
 // Carries decisions out:

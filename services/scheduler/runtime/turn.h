@@ -50,6 +50,8 @@ class TurnObserver {
   virtual ~TurnObserver() = default;
   // Before the core is given `event`.
   virtual void OnEvent(const Event& event) = 0;
+  // The API server has confirmed an admission, of a unit that waited from `since` on.
+  virtual void OnAdmitted(absl::Time since, absl::Time now) = 0;
   // After a turn. `asks` counts the units asked by queue and outcome.
   virtual void OnTurn(const Turn& turn, const TurnTimes& times, const std::vector<Core::AskCount>& asks) = 0;
 };

@@ -68,7 +68,6 @@ Process::Process(Guards guards, const std::string& epoch, uint64_t seed, KubeApi
                       .queues = &queue_writes_,
                       .events = &events_,
                       .mailbox = &mailbox_,
-                      .clock = clock,
                       .may_write = [] { return true; }}),
       watch_(WatchOptions(seed), api, &mailbox_, clock),
       loop_(SchedulerLoopOptions{}, {.core = core_.get(),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "libs/api/queue.h"
@@ -41,6 +42,12 @@ class MakeUnit {
   MakeUnit& Message(const std::string& message) { return Set(unit_.message, message); }
   MakeUnit& Invalid(const std::string& why) { return Set(unit_.invalid, why); }
   MakeUnit& Attempts(int64_t attempts) { return Set(unit_.attempts, attempts); }
+  MakeUnit& Conditions(const std::vector<kq::Condition>& conditions) { return Set(unit_.conditions, conditions); }
+  // lastAllocateTime and lastUpdateTime.
+  MakeUnit& Times(absl::Time last_allocate, absl::Time last_update) {
+    unit_.last_allocate = last_allocate;
+    return Set(unit_.last_update, last_update);
+  }
   // One pod set of `count` pods, each of `cores`.
   MakeUnit& Pods(int64_t count, int64_t cores) {
     return Set(unit_.pod_sets, {PodSet{unit_.key.name, count, Resources{{"cpu", cores * 1000}}}});
