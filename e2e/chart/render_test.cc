@@ -472,10 +472,10 @@ TEST_CASE("what the chart lets pass, the processes take", "[chart]") {
       "--set oversellrate=1000,controller.logLevel=10,extension.logLevel=0",
       "--set-string oversellrate=.5,qps=0.5 --set-json burst=1000000",
       "--set-json oversellrate=1e-7,qps=1e+30",
-      "--set featureGates.QueueUnitActive=true,featureGates.MaximumExecutionTime=true,"
-      "featureGates.QueueUnitRequeueState=true,featureGates.ElasticQuotaTreeCheckAvailableQuota=true,"
-      "featureGates.ElasticQuota=false,featureGates.ElasticQuotaTreeBuildQueueForQuota=false,"
-      "featureGates.ElasticQuotaTreeDecoupledQueue=false",
+      absl::StrCat("--set featureGates.QueueUnitActive=true,featureGates.MaximumExecutionTime=true,",
+                   "featureGates.QueueUnitRequeueState=true,featureGates.ElasticQuotaTreeCheckAvailableQuota=true,",
+                   "featureGates.ElasticQuota=false,featureGates.ElasticQuotaTreeBuildQueueForQuota=false,",
+                   "featureGates.ElasticQuotaTreeDecoupledQueue=false"),
       "--set-json 'pluginConfigs.plugins=[{\"name\":\"Priority\"}]'",
       "--set pluginConfigs.plugins=null",
       "--set pluginConfigs=null",
