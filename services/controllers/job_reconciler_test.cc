@@ -320,6 +320,34 @@ TEST_CASE("a job that its user suspended between admission and release is not lo
   CHECK(world.Suspended("a"));
 }
 
+TEST_CASE("a running job does not get out of its quota by a change of its label, and is told") {
+  Running world;
+  const auto quota_of = [&world] {
+    return StringAt(world.Unit("a"), {"metadata", "labels", "quota.scheduling.koordinator.sh/name"});
+  };
+  const std::string quota = quota_of();
+  REQUIRE_FALSE(quota.empty());
+  world.PatchJob("a", "{'metadata':{'labels':{'quota.scheduling.koordinator.sh/name':null}}}");
+  world.Advance(absl::Seconds(3));
+  CHECK(quota_of() == quota);
+  CHECK(world.events.back() == "Warning QuotaChangeIgnored ns/a");
+  CHECK(world.event_texts.back() ==
+        "QuotaChangeIgnored: The quota label of the Job says none now; what it holds stays charged to " + quota +
+            ", which admitted it");
+  const size_t told = world.event_texts.size();
+  world.PatchJob("a", "{'metadata':{'labels':{'quota.scheduling.koordinator.sh/name':'other'}}}");
+  world.Advance(absl::Seconds(3));
+  CHECK(quota_of() == quota);
+  CHECK(world.event_texts.size() == told + 1);
+  // Suspended and without pods it may go where it likes.
+  world.PatchUnitStatus("a", "{'status':{'phase':'Preempted'}}");
+  world.Settle();
+  world.SetJobStatus("a", "{'active':0}");
+  world.DeletePod("a", 0);
+  world.Advance(absl::Seconds(3));
+  CHECK(quota_of() == "other");
+}
+
 TEST_CASE("an evicted unit suspends its job and waits again when the pods are gone") {
   Running world;
   world.PatchUnitStatus("a", "{'status':{'phase':'Preempted'}}");

@@ -48,6 +48,12 @@ absl::Duration JobReconciler::CollectRest(const JobView& view) {
 JobReconciler::Done JobReconciler::SyncSpec(const JobView& view) {
   const absl::StatusOr<Json> answer = PatchObserved(UnitResource(), *view.unit_object, Subresource::kNone, *view.patch);
   if (absl::IsInvalidArgument(answer.status())) Complain(view, "QueueUnitRefused", answer.status().message());
+  const std::string ignored = AnnotationOf(*view.patch, kIgnoredQuotaAnnotation);
+  if (answer.ok() && !ignored.empty()) {
+    Tell(view, EventType::kWarning, "QuotaChangeIgnored",
+         absl::StrCat("The quota label of the Job says ", ignored, " now; what it holds stays charged to ",
+                      view.unit.quota, ", which admitted it"));
+  }
   return AfterUnitWrite(view, answer);
 }
 

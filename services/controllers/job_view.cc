@@ -64,7 +64,8 @@ void LookAtUnit(const JobAdapter& adapter, absl::Time now, JobView* view) {
   view->report = ReportFor(view->unit, view->pods);
   seen.counts_current = !Differs(view->report, view->unit);
   if (!view->desired.has_value()) return;
-  view->patch = UnitPatch(*view->desired, *view->unit_object, IsSuspendedState(seen.job));
+  const bool holds_quota = HoldsQuota(view->unit.phase) || seen.has_admissions;
+  view->patch = UnitPatch(*view->desired, *view->unit_object, IsSuspendedState(seen.job), holds_quota);
   seen.spec_current = !view->patch.has_value();
 }
 

@@ -205,7 +205,7 @@ JsonObject MetadataChanges(const Json& desired, const Json& unit) {
   const JsonObject want_notes = ObjectAt(desired, {"metadata", "annotations"});
   JsonObject notes = AddedOrChanged(want_notes, have_notes);
   // Those by which spec.active is known to be ours.
-  for (const absl::string_view name : {kHeldAnnotation, kActiveAnnotation}) {
+  for (const absl::string_view name : {kHeldAnnotation, kActiveAnnotation, kIgnoredQuotaAnnotation}) {
     if (have_notes.contains(JsonKey(name)) && !want_notes.contains(JsonKey(name))) notes[JsonKey(name)] = nullptr;
   }
 
@@ -221,6 +221,25 @@ JsonObject MetadataChanges(const Json& desired, const Json& unit) {
   list.push_back(Find(desired, {"metadata", "ownerReferences"})->get_array()[0]);
   metadata["ownerReferences"] = std::move(list);
   return metadata;
+}
+
+// `desired` with the quota of the unit, and a note of the one that it would have.
+Json KeepingQuota(Json desired, const Json& unit) {
+  const std::string wanted = QuotaOf(desired);
+  JsonObject& metadata = desired.as_object()["metadata"].as_object();
+  JsonObject labels = ObjectAt(desired, {"metadata", "labels"});
+  for (const absl::string_view name : {kQuotaLabel, kOldQuotaLabel}) {
+    labels.erase(JsonKey(name));
+    if (const Json* label = Find(unit, {"metadata", "labels", name}); label != nullptr) labels[JsonKey(name)] = *label;
+  }
+  metadata["labels"] = std::move(labels);
+  JsonObject notes = ObjectAt(desired, {"metadata", "annotations"});
+  notes[JsonKey(kIgnoredQuotaAnnotation)] = wanted.empty() ? "none" : JsonKey(wanted);
+  metadata["annotations"] = std::move(notes);
+  JsonObject& spec = desired.as_object()["spec"].as_object();
+  spec.erase("queue");
+  if (const Json* queue = Find(unit, {"spec", "queue"}); queue != nullptr) spec["queue"] = *queue;
+  return desired;
 }
 
 // The first owner of the kind, or an empty object.
@@ -290,7 +309,10 @@ absl::StatusOr<Json> DesiredUnit(const Json& job, const JobAdapter& adapter, con
                     {"spec", std::move(spec)}};
 }
 
-std::optional<Json> UnitPatch(const Json& desired, const Json& unit, bool suspended) {
+std::optional<Json> UnitPatch(const Json& desired_now, const Json& unit, bool suspended, bool holds_quota) {
+  const std::string quota = QuotaOf(unit);
+  const bool keeps_quota = holds_quota && !quota.empty() && quota != QuotaOf(desired_now);
+  const Json desired = keeps_quota ? KeepingQuota(desired_now, unit) : desired_now;
   JsonObject patch;
   if (JsonObject metadata = MetadataChanges(desired, unit); !metadata.empty()) patch["metadata"] = std::move(metadata);
   if (JsonObject spec = SpecChanges(desired, unit, suspended); !spec.empty()) patch["spec"] = std::move(spec);

@@ -24,6 +24,10 @@ inline constexpr absl::string_view kUnitKind = "QueueUnit";
 // false because of that, and no operator's wish.
 inline constexpr absl::string_view kHeldAnnotation = "koord-queue/held";
 
+// On a unit that holds quota: the quota that its job names by now ("none" if it names
+// none). It counts once the unit holds nothing any more.
+inline constexpr absl::string_view kIgnoredQuotaAnnotation = "koord-queue/ignored-quota";
+
 KubeResource UnitResource();
 
 // The values of the PriorityClasses there are.
@@ -57,7 +61,10 @@ absl::StatusOr<Json> DesiredUnit(const Json& job, const JobAdapter& adapter, con
 //                     those of the job are added and changed. Others stay, but for a
 //                     quota label, and the annotation that is spec.active, that the
 //                     job no longer has
-std::optional<Json> UnitPatch(const Json& desired, const Json& unit, bool suspended);
+//   the quota         of a unit that `holds_quota`, its labels and spec.queue, stays as
+//                     it is: nobody gives back what runs by a change of a label. See
+//                     kIgnoredQuotaAnnotation
+std::optional<Json> UnitPatch(const Json& desired, const Json& unit, bool suspended, bool holds_quota);
 
 // Whose the unit is, seen from the job `uid` of `kind` with this unit name.
 // `job_name` is the name of the job, which may be gone (`uid` empty): then the unit of

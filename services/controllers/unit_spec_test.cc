@@ -134,7 +134,7 @@ TEST_CASE("where a priority comes from") {
 
 TEST_CASE("a unit that follows its job needs no patch") {
   const Json desired = Desired(Job());
-  CHECK(UnitPatch(desired, desired, true) == std::nullopt);
+  CHECK(UnitPatch(desired, desired, true, false) == std::nullopt);
 
   Json unit = desired;
   At(unit, {"status", "phase"}) = "Enqueued";
@@ -143,7 +143,7 @@ TEST_CASE("a unit that follows its job needs no patch") {
   At(unit, {"spec", "resource", "cpu"}) = "4000m";
   At(unit, {"spec", "consumerRef", "resourceVersion"}) = "17";
   At(unit, {"spec", "active"}) = false;  // an operator's wish
-  CHECK(UnitPatch(desired, unit, true) == std::nullopt);
+  CHECK(UnitPatch(desired, unit, true, false) == std::nullopt);
 }
 
 TEST_CASE("a unit is made to follow its job") {
@@ -188,7 +188,7 @@ TEST_CASE("a unit is made to follow its job") {
   const Json unit = Desired(Job());
   Json job = Job();
   c.change(&job);
-  const std::optional<Json> patch = UnitPatch(Desired(job), unit, true);
+  const std::optional<Json> patch = UnitPatch(Desired(job), unit, true, false);
   if (std::string(c.want).empty()) {
     CHECK(patch == std::nullopt);
   } else {
@@ -197,13 +197,36 @@ TEST_CASE("a unit is made to follow its job") {
   }
 }
 
+TEST_CASE("a unit that holds quota keeps it, whatever its job's label says by now") {
+  const char* const label = "quota.scheduling.koordinator.sh/name";
+  const Json unit = Desired(Job());
+  Json moved = Job(), bare = Job();
+  At(moved, {"metadata", "labels", label}) = "b";
+  At(bare, {"metadata", "labels"}).as_object().erase(label);
+  for (const bool suspended : {true, false}) {
+    CHECK(*UnitPatch(Desired(moved), unit, suspended, true) ==
+          FromText("{'metadata':{'annotations':{'koord-queue/ignored-quota':'b'}}}"));
+    CHECK(*UnitPatch(Desired(bare), unit, suspended, true) ==
+          FromText("{'metadata':{'annotations':{'koord-queue/ignored-quota':'none'}}}"));
+    Json noted = unit;
+    noted.at("metadata").as_object()["annotations"].as_object()["koord-queue/ignored-quota"] = "b";
+    CHECK(UnitPatch(Desired(moved), noted, suspended, true) == std::nullopt);
+    // The label is back, or nothing is held any more.
+    CHECK(*UnitPatch(Desired(Job()), noted, suspended, true) ==
+          FromText("{'metadata':{'annotations':{'koord-queue/ignored-quota':null}}}"));
+    CHECK(*Find(*UnitPatch(Desired(moved), noted, suspended, false), {"spec", "queue"}) == "b");
+  }
+  // One that names no quota yet gets one.
+  CHECK(*Find(*UnitPatch(Desired(moved), Desired(bare), false, true), {"spec", "queue"}) == "b");
+}
+
 TEST_CASE("requests of a suspended job: what is no longer asked for goes") {
   Json before = Job();
   At(before, {"spec", "template", "spec", "containers"}) =
       FromText("[{'resources':{'requests':{'cpu':'4','x/gpu':'1'}}}]");
   Json after = Job();
   At(after, {"spec", "template", "spec", "containers"}) = FromText("[{'resources':{'requests':{'cpu':'2'}}}]");
-  const std::optional<Json> patch = UnitPatch(Desired(after), Desired(before), true);
+  const std::optional<Json> patch = UnitPatch(Desired(after), Desired(before), true, false);
   REQUIRE(patch.has_value());
   CHECK(*Find(*patch, {"spec", "resource"}) == FromText("{'cpu':'2','x/gpu':null}"));
   CHECK(*Find(*patch, {"spec", "request"}) == FromText("{'cpu':'2','x/gpu':null}"));
@@ -213,11 +236,11 @@ TEST_CASE("requests of a suspended job: what is no longer asked for goes") {
 TEST_CASE("of a job that runs only the counts of its pod sets are followed") {
   Json after = Job();
   At(after, {"spec", "template", "metadata"}) = FromText("{'annotations':{'by':'a webhook'}}");
-  CHECK(UnitPatch(Desired(after), Desired(Job()), false) == std::nullopt);
-  CHECK(UnitPatch(Desired(after), Desired(Job()), true) != std::nullopt);
+  CHECK(UnitPatch(Desired(after), Desired(Job()), false, false) == std::nullopt);
+  CHECK(UnitPatch(Desired(after), Desired(Job()), true, false) != std::nullopt);
   At(after, {"spec", "parallelism"}) = 3;
   At(after, {"spec", "completions"}) = 3;
-  const std::optional<Json> patch = UnitPatch(Desired(after), Desired(Job()), false);
+  const std::optional<Json> patch = UnitPatch(Desired(after), Desired(Job()), false, false);
   REQUIRE(patch.has_value());
   CHECK(Find(*patch, {"spec", "podSet"})->as_array().at(0).at("count") == 3);
 }
@@ -225,10 +248,10 @@ TEST_CASE("of a job that runs only the counts of its pod sets are followed") {
 TEST_CASE("a held unit is inactive until its user lets the job run") {
   const Json unit = Desired(Job());
   const Json held = Desired(Job(), true);
-  CHECK(*UnitPatch(held, unit, true) ==
+  CHECK(*UnitPatch(held, unit, true, false) ==
         FromText("{'metadata':{'annotations':{'koord-queue/held':'true'}},'spec':{'active':false}}"));
-  CHECK(UnitPatch(held, held, true) == std::nullopt);
-  CHECK(*UnitPatch(unit, held, true) ==
+  CHECK(UnitPatch(held, held, true, false) == std::nullopt);
+  CHECK(*UnitPatch(unit, held, true, false) ==
         FromText("{'metadata':{'annotations':{'koord-queue/held':null}},'spec':{'active':null}}"));
 }
 
@@ -240,21 +263,21 @@ TEST_CASE("spec.active belongs to the job's annotation while there is one, else 
   };
   // Taken off, or no bool any more: as if it had never been there.
   const Json inactive = Desired(with("false"));
-  CHECK(*UnitPatch(Desired(Job()), inactive, true) ==
+  CHECK(*UnitPatch(Desired(Job()), inactive, true, false) ==
         FromText("{'metadata':{'annotations':{'scheduling.x-k8s.io/active':null}},'spec':{'active':null}}"));
-  CHECK(*UnitPatch(Desired(with("perhaps")), inactive, true) ==
+  CHECK(*UnitPatch(Desired(with("perhaps")), inactive, true, false) ==
         FromText("{'metadata':{'annotations':{'scheduling.x-k8s.io/active':'perhaps'}},'spec':{'active':null}}"));
   // An operator's wish is overruled while the annotation is there ...
   Json by_hand = inactive;
   At(by_hand, {"spec", "active"}) = true;
-  CHECK(*UnitPatch(inactive, by_hand, true) == FromText("{'spec':{'active':false}}"));
+  CHECK(*UnitPatch(inactive, by_hand, true, false) == FromText("{'spec':{'active':false}}"));
   // ... and stays where the annotation never said anything.
   Json other = Desired(with("perhaps"));
   At(other, {"spec", "active"}) = false;
-  CHECK(*UnitPatch(Desired(Job()), other, true) ==
+  CHECK(*UnitPatch(Desired(Job()), other, true, false) ==
         FromText("{'metadata':{'annotations':{'scheduling.x-k8s.io/active':null}}}"));
   // A held job of which the annotation was taken off stays inactive.
-  CHECK(*UnitPatch(Desired(Job(), true), inactive, true) ==
+  CHECK(*UnitPatch(Desired(Job(), true), inactive, true, false) ==
         FromText("{'metadata':{'annotations':{'koord-queue/held':'true','scheduling.x-k8s.io/active':null}}}"));
 }
 
@@ -262,7 +285,7 @@ TEST_CASE("an owner reference that was taken off comes back beside the others") 
   const Json desired = Desired(Job());
   Json unit = desired;
   At(unit, {"metadata", "ownerReferences"}) = FromText("[{'kind':'Team','name':'t','uid':'t1'}]");
-  const std::optional<Json> patch = UnitPatch(desired, unit, true);
+  const std::optional<Json> patch = UnitPatch(desired, unit, true, false);
   REQUIRE(patch.has_value());
   const auto& owners = Find(*patch, {"metadata", "ownerReferences"})->as_array();
   REQUIRE(owners.size() == 2);

@@ -113,6 +113,10 @@ std::shared_ptr<const QuotaSnapshot> CoreState::QuotaPicture(const Quota& quota,
   picture->children_guaranteed_used = picture->guaranteed_used;
   picture->children_guaranteed_used.SubtractOrZero(picture->self_guaranteed_used);
   picture->children = std::move(books.children);
+  if (books.trouble.ok() && quota.max.Empty()) {
+    books.trouble.refusal.refusal = Refusal::kQuotaEmpty;
+    books.trouble.refusal.quota = quota.key.name;
+  }
   if (!books.trouble.ok()) picture->trouble = RefusalSentence(books.trouble.refusal);
   picture->warning = WarningAbout(quota).text;
   const auto charged = holders.find(quota.key.name);

@@ -225,6 +225,18 @@ TEST_CASE("a second quota of one name is told and counts for nothing", "[core]")
   CHECK_THAT(snapshot->quotas[1]->trouble, Catch::Contains("one/team-a has the same name and is older"));
 }
 
+TEST_CASE("a quota without a max admits nothing, which its picture says beside a warning", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a"));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  world.Cycle();
+  CHECK_THAT(world.core().TakeSnapshot(world.now())->quotas[0]->trouble, Catch::Contains("team-a"));
+  world.Add(MakeQuota("team-a").Max(4).Version(2));
+  world.Cycle();
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->trouble.empty());
+}
+
 TEST_CASE("what is wrong with a quota is an event on it, once until it is mended", "[core]") {
   CoreWorld world;
   world.Add(MakeQuota("team-a").Invalid("spec.max.cpu: \"x\" is no quantity"));

@@ -76,7 +76,7 @@ void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
     const Labels labels = {{"queue", queue->queue.key.name}};
     sink->Gauge("queueunits_in_active_queue", kActiveHelp, labels, static_cast<double>(queue->ready + queue->parked));
     sink->Gauge("queueunits_in_backoff_queue", kBackoffHelp, labels, static_cast<double>(queue->resting));
-    sink->Gauge("koord_queue_queue_trouble", "1 if the queue admits nothing, whatever room there is.", labels,
+    sink->Gauge("koord_queue_queue_trouble", "1 if the queue admits nothing, whatever its quotas allow.", labels,
                 queue->admits_nothing ? 1 : 0);
     CollectWaiting(*queue, sink);
     (*places)[Place::kReady] += queue->ready;
