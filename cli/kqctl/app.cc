@@ -25,21 +25,32 @@ std::string GeneralHelp() {
   }
   absl::StrAppend(
       &text,
-      "\nkqctl COMMAND --help tells more. The scheduler is asked at --server=HOST:PORT[,...], by default\n"
+      "\nkqctl COMMAND --help tells more. Flags may stand before the command too. The scheduler is asked at "
+      "--server=HOST:PORT[,...], by default\n"
       "127.0.0.1:10260. In a cluster: kubectl -n koord-queue port-forward service/koord-queue 10260\n"
       "\nExit codes: 0 done, 1 not found or refused by the server, 2 wrong use, 3 no leading server reached.\n");
   return text;
 }
 
-// How many words stand before the command: flags and their values.
-size_t WordsBeforeCommand(const std::vector<std::string>& words) {
-  Options unused;
-  FlagSet flags("kqctl", kVersion);
-  AddConnectionFlags(&unused.connection, &flags);
-  AddOutputFlag(&unused.output, &flags);
-  AddUnitFlags(&unused.units, &flags);
-  return flags.LeadingFlags(words);
-}
+// The flags that may stand before the command, to tell them from it.
+class LeadingWords {
+ public:
+  LeadingWords() : flags_("kqctl", kVersion) {
+    AddConnectionFlags(&unused_.connection, &flags_);
+    AddOutputFlag(&unused_.output, &flags_);
+    AddUnitFlags(&unused_.units, &flags_);
+  }
+  // How many there are: flags and their values.
+  size_t Count(const std::vector<std::string>& words) const { return flags_.LeadingFlags(words); }
+  // For a line without a command, whose other mistakes matter less than that.
+  void Read(const std::vector<std::string>& words) { flags_.Parse(words).IgnoreError(); }
+  bool help_wanted() const { return flags_.help_wanted(); }
+  bool version_wanted() const { return flags_.version_wanted(); }
+
+ private:
+  Options unused_;
+  FlagSet flags_;
+};
 
 int WrongUse(absl::string_view program, absl::string_view problems, const Console& console) {
   for (const absl::string_view line : absl::StrSplit(problems, '\n')) *console.err << program << ": " << line << "\n";
@@ -63,6 +74,13 @@ absl::string_view ReachingHint(const absl::Status& status) {
          "koord-queue` tells how to get:\n"
          "  kubectl -n koord-queue port-forward service/koord-queue 10260 &\n"
          "  kqctl queues --ca-file=ca.crt --cert-file=client.crt --key-file=client.key\n";
+}
+
+// Null if there is none of that name.
+const Command* FindCommand(absl::string_view name) {
+  const auto& commands = Commands();
+  const auto at = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
+  return at == commands.end() ? nullptr : &*at;
 }
 
 int UnknownCommand(absl::string_view name, const Console& console) {
@@ -102,6 +120,20 @@ int RunCommand(const Command& command, const std::vector<std::string>& words, co
   return CodeFor(status);
 }
 
+int RunHelp(const Console& console) {
+  *console.out << GeneralHelp();
+  return kOk;
+}
+
+// A line of flags alone, such as --help or --server=... --version.
+int RunWithoutCommand(std::vector<std::string> words, LeadingWords* leading, const Console& console) {
+  leading->Read(words);
+  if (leading->help_wanted()) return RunHelp(console);
+  if (!leading->version_wanted()) return WrongUse("kqctl", "the command is missing", console);
+  words.erase(std::remove(words.begin(), words.end(), "--version"), words.end());
+  return RunCommand(*FindCommand("version"), words, console);
+}
+
 }  // namespace
 
 int RunKqctl(const std::vector<std::string>& words, const Console& console) {
@@ -109,21 +141,14 @@ int RunKqctl(const std::vector<std::string>& words, const Console& console) {
     *console.err << GeneralHelp();
     return kUsage;
   }
-  const std::string& first = words[0];
-  if (first == "--help" || first == "-h" || first == "help") {
-    *console.out << GeneralHelp();
-    return kOk;
-  }
-  // Flags may stand before the command too: kqctl --server=... quotas.
-  const size_t lead = WordsBeforeCommand(words);
-  if (first != "--version" && lead == words.size()) return WrongUse("kqctl", "the command is missing", console);
-  const auto& commands = Commands();
-  const std::string name = first == "--version" ? "version" : words[lead];
-  const auto command = std::find_if(commands.begin(), commands.end(), [&](const Command& c) { return c.name == name; });
-  if (command == commands.end()) return UnknownCommand(name, console);
-  if (first == "--version") return RunCommand(*command, {words.begin() + 1, words.end()}, console);
-  std::vector<std::string> rest(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(lead));
-  rest.insert(rest.end(), words.begin() + static_cast<std::ptrdiff_t>(lead) + 1, words.end());
+  LeadingWords leading;
+  const size_t lead = leading.Count(words);
+  if (lead == words.size()) return RunWithoutCommand(words, &leading, console);
+  if (words[lead] == "help") return RunHelp(console);
+  const Command* const command = FindCommand(words[lead]);
+  if (command == nullptr) return UnknownCommand(words[lead], console);
+  std::vector<std::string> rest = words;
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(lead));
   return RunCommand(*command, rest, console);
 }
 

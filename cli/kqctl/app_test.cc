@@ -110,6 +110,35 @@ TEST_CASE("flags may stand before the command as well", "[kqctl]") {
   CHECK(ParseJson(ran.out).ok());
 }
 
+TEST_CASE("a connection's flags before the command do not get in the way of what needs no scheduler", "[kqctl]") {
+  const std::string help = Run("--help").out;
+  for (const std::string before : {"--server=a:1 ", "--server a:1 --timeout=1s ", "-server=nonsense "}) {
+    CAPTURE(before);
+    for (const std::string line : {"--help", "-h", "help"}) CHECK(Run(before + line).out == help);
+    CHECK(Run("--help " + before).out == help);
+    for (const std::string line : {"version", "version -o json", "--version", "--version -o json", "completion bash",
+                                   "completion zsh", "units --help", "version --help", "completion --help"}) {
+      CAPTURE(line);
+      const Ran ran = Run(before + line);
+      CHECK(ran.code == 0);
+      CHECK(ran.err.empty());
+      CHECK_FALSE(ran.out.empty());
+      CHECK(ran.out == Run(line).out);
+    }
+  }
+  CHECK(Run("--server=a:1 --help units").out == Run("units --help").out);
+}
+
+TEST_CASE("of several --server the last one is asked, and it alone", "[kqctl]") {
+  FakeScheduler follower;
+  const FakeScheduler leader;
+  follower.StopLeading("pod-2");
+  const Ran last = Run(absl::StrCat("--server=", leader.address(), " queues --server=", follower.address()));
+  CHECK(last.code == 3);
+  CHECK(last.err == "kqctl: " + follower.address() + ": this replica does not lead; the leader is pod-2\n");
+  CHECK(Run(absl::StrCat("--server=nowhere queues --server=", follower.address(), ",", leader.address())).code == 0);
+}
+
 TEST_CASE("decisions and snapshot ask for what their flags say", "[kqctl]") {
   const FakeScheduler scheduler;
   RunAt(scheduler, "decisions train-big -n team --limit=5");
@@ -136,9 +165,11 @@ TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
   const Ran unit = RunAt(scheduler, "explain default/nobody");
   CHECK(unit.code == 1);
   CHECK(unit.out == "");
-  CHECK(unit.err ==
-        "kqctl: no unfinished queue unit default/nobody. It may have finished: see kqctl decisions default/nobody and "
-        "kubectl -n default get events --field-selector involvedObject.name=nobody\n");
+  CHECK(
+      unit.err ==
+      "kqctl: no unfinished queue unit default/nobody. It may have finished: see kqctl decisions default/nobody and "
+      "kubectl -n default get events --field-selector involvedObject.name=nobody; or the Job is not suspended, or has "
+      "no label quota.scheduling.koordinator.sh/name: kubectl -n default get job nobody --show-labels\n");
   const Ran queue = RunAt(scheduler, "units -q nowhere");
   CHECK(queue.code == 1);
   CHECK(queue.err == "kqctl: queue nowhere not found\n");
@@ -170,6 +201,11 @@ TEST_CASE("wrong use is exit code 2 and says what is wrong", "[kqctl]") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"frobnicate", "kqctl: unknown command \"frobnicate\""},
       {"--server=a:1", "kqctl: the command is missing"},
+      {"--server --help", "kqctl: the command is missing"},
+      {"--server=a:1 completion", "kqctl completion: bash|zsh|fish is missing"},
+      {"--server= queues", "--server: at least one is needed"},
+      {"queues --server=a:1 --server=", "--server: at least one is needed"},
+      {"queues --server=a:1,nowhere", "\"nowhere\" is not HOST:PORT"},
       {"--server a:1 frobnicate", "kqctl: unknown command \"frobnicate\""},
       {"--frobnicate queues", "frobnicate"},
       {"units --queue=a --quota=b", "at most one of the two"},

@@ -179,7 +179,9 @@ absl::Status RunExplain(const Options& options, const Words& words, const Consol
   if (absl::IsNotFound(explanation.status())) {
     return absl::NotFoundError(absl::StrCat(
         explanation.status().message(), unit.Where(), ". It may have finished: see kqctl decisions ", unit.Text(),
-        " and kubectl -n ", unit.ns, " get events --field-selector involvedObject.name=", unit.name));
+        " and kubectl -n ", unit.ns, " get events --field-selector involvedObject.name=", unit.name,
+        "; or the Job is not suspended, or has no label quota.scheduling.koordinator.sh/name: kubectl -n ", unit.ns,
+        " get job ", unit.name, " --show-labels"));
   }
   if (!explanation.ok()) return explanation.status();
   if (options.output != Output::kTable) return PrintMachine(*explanation, options.output, console);
@@ -284,9 +286,19 @@ void SnapshotFlags(Options* options, FlagSet* flags) {
   AddConnectionFlags(&options->connection, flags);
 }
 
-void VersionFlags(Options* options, FlagSet* flags) { AddOutputFlag(&options->output, flags); }
+// For a command that asks no scheduler: a shell's alias may give these to every command.
+void IgnoreConnectionFlags(FlagSet* flags) {
+  for (const absl::string_view name : {"server", "timeout", "ca-file", "cert-file", "key-file", "server-name"}) {
+    flags->Ignored(name, "no scheduler is asked");
+  }
+}
 
-void NoFlags(Options*, FlagSet*) {}
+void VersionFlags(Options* options, FlagSet* flags) {
+  AddOutputFlag(&options->output, flags);
+  IgnoreConnectionFlags(flags);
+}
+
+void CompletionFlags(Options*, FlagSet* flags) { IgnoreConnectionFlags(flags); }
 
 }  // namespace
 
@@ -308,7 +320,7 @@ const std::vector<Command>& Commands() {
        RunSnapshot},
       {"version", "", 0, 0, "Shows the version of this program.", VersionFlags, RunVersion},
       {"completion", "bash|zsh|fish", 1, 1, "Prints a script that completes command lines of kqctl in your shell.",
-       NoFlags, RunCompletion},
+       CompletionFlags, RunCompletion},
   };
   return *kCommands;
 }

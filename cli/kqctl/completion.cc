@@ -19,6 +19,7 @@ std::vector<std::string> FlagNames(const Command& command) {
   const std::string help = FlagsOf(command, &options)->HelpText();
   std::vector<std::string> names;
   for (absl::string_view line : absl::StrSplit(help, '\n')) {
+    if (absl::StartsWith(line, "Accepted without effect")) break;  // of no use to anybody
     if (!absl::ConsumePrefix(&line, "  --")) continue;
     names.push_back(absl::StrCat("--", line.substr(0, line.find(' '))));
   }

@@ -3,8 +3,11 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 
 namespace kq {
 namespace {
@@ -38,8 +41,18 @@ absl::Status CheckConnection(const SchedulerConnectionOptions& options) {
 
 void AddConnectionFlags(SchedulerConnectionOptions* options, FlagSet* flags) {
   flags->Section("Connection");
-  flags->StringList("server", &options->servers,
-                    "HOST:PORT of the scheduler's gRPC service; several are asked, and the one that leads answers.");
+  // Not a list flag, which collects: the scheduler that a second --server is to replace could answer in its place.
+  const auto parse_servers = [options](absl::string_view text) {
+    options->servers.clear();
+    for (const absl::string_view item : absl::StrSplit(text, ',')) {
+      const absl::string_view server = absl::StripAsciiWhitespace(item);
+      if (!server.empty()) options->servers.emplace_back(server);
+    }
+    return absl::OkStatus();
+  };
+  flags->Custom("server", parse_servers, absl::StrJoin(options->servers, ","),
+                "HOST:PORT[,...] of the scheduler's gRPC service; several are asked, and the one that leads answers. "
+                "The last --server counts.");
   flags->Duration("timeout", &options->timeout, "How long to wait for an answer.");
   flags->String("ca-file", &options->ca_file, "TLS: the authority of the server's certificate (PEM).");
   flags->String("cert-file", &options->certificate_file, "TLS: the certificate to show to the server (PEM).");
