@@ -25,9 +25,9 @@ std::string GeneralHelp() {
   }
   absl::StrAppend(
       &text,
-      "\nkqctl COMMAND --help tells more. Flags may stand before the command too. The scheduler is asked at "
-      "--server=HOST:PORT[,...], by default\n"
-      "127.0.0.1:10260. In a cluster: kubectl -n koord-queue port-forward service/koord-queue 10260\n"
+      "\nkqctl COMMAND --help tells more. Flags may stand before the command too. The scheduler is asked at\n"
+      "--server=HOST:PORT[,...], by default 127.0.0.1:10260. In a cluster:\n"
+      "  kubectl -n koord-queue port-forward service/koord-queue 10260\n"
       "\nExit codes: 0 done, 1 not found or refused by the server, 2 wrong use, 3 no leading server reached.\n");
   return text;
 }

@@ -97,6 +97,7 @@ TEST_CASE("the flags of units reach the server", "[kqctl]") {
   CHECK(request.offset() == 20);
   Output(scheduler, "units --quota=team-b");
   CHECK(scheduler.last_list().quota() == "team-b");
+  CHECK(scheduler.last_list().below());
   CHECK(scheduler.last_list().limit() == 0);
 }
 
@@ -173,6 +174,10 @@ TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
   const Ran queue = RunAt(scheduler, "units -q nowhere");
   CHECK(queue.code == 1);
   CHECK(queue.err == "kqctl: queue nowhere not found\n");
+  const Ran quota = RunAt(scheduler, "units --quota nowhere");
+  CHECK(quota.code == 1);
+  CHECK(quota.out == "");
+  CHECK(quota.err == "kqctl: quota nowhere not found\n");
 }
 
 TEST_CASE("where a unit without a namespace was looked for is told when it is not there", "[kqctl]") {

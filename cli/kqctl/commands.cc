@@ -98,6 +98,7 @@ v1::ListUnitsRequest UnitsRequest(const UnitOptions& options) {
   v1::ListUnitsRequest request;
   request.set_queue(options.queue);
   request.set_quota(options.quota);
+  request.set_below(!options.quota.empty());
   request.set_namespace_(options.ns);
   request.set_phase(options.phase);
   request.set_limit(options.limit);

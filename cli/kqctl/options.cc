@@ -47,7 +47,8 @@ void AddUnitFlags(UnitOptions* options, FlagSet* flags) {
   flags->String("queue", &options->queue, "Those that wait in this queue, in its order. Short: -q.");
   flags->Alias("q", "queue");
   flags->String("quota", &options->quota,
-                "All unfinished ones of this quota: those that wait first, then those that hold quota.");
+                "All unfinished ones of this quota and of the quotas below it, as QUOTA says: those that wait first, "
+                "then those that hold quota.");
   flags->String("namespace", &options->ns, "Those of this namespace. Short: -n.");
   flags->Alias("n", "namespace");
   const auto phase = [options](absl::string_view text) {

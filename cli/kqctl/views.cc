@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/kqctl/amounts.h"
 #include "libs/common/time_format.h"
 #include "libs/scheduler_client/proto_time.h"
@@ -71,6 +72,15 @@ std::string PodsText(const v1::UnitSnapshot& unit) {
     if (set.per_pod_size() > 0) absl::StrAppend(&text, ", each ", AmountsForPeople(set.per_pod()));
   }
   return text;
+}
+
+// "team-a", or "default/team-a (dup/team-a is not in force)".
+std::string QuotaText(const v1::Explanation& explanation) {
+  const std::string& quota = explanation.unit().quota();
+  const auto& others = explanation.shadowed_quotas();
+  if (others.empty()) return OrDash(quota);
+  return absl::StrCat(explanation.quota_namespace(), "/", quota, " (", absl::StrJoin(others, ", "),
+                      others.size() == 1 ? " is" : " are", " not in force)");
 }
 
 std::string AmountOrDash(const Amounts& amounts, const std::string& resource) {
@@ -210,7 +220,7 @@ std::string ExplanationText(const v1::Explanation& explanation, absl::Time now) 
   AddField("Unit",
            absl::StrCat(unit.namespace_(), "/", unit.name(), " (", JobText(unit), "), priority ", unit.priority()),
            &out);
-  AddField("Quota", OrDash(unit.quota()), &out);
+  AddField("Quota", QuotaText(explanation), &out);
   if (unit.position() > 0) {
     AddField("Position",
              absl::StrCat(unit.position(), " of ", explanation.queue_length(), ", ", explanation.ahead(), " ahead"),

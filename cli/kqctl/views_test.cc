@@ -28,6 +28,18 @@ TEST_CASE("an empty world", "[views]") {
   CHECK_THAT(ExplanationText({}, kNow), Catch::Contains("no job"));
 }
 
+TEST_CASE("of ElasticQuotas with one name the one in force is told from the others", "[views]") {
+  v1::Explanation explanation = testing::Explained();
+  explanation.set_quota_namespace("prod");
+  CHECK_THAT(ExplanationText(explanation, kNow), Catch::Contains("Quota:      team-a\n"));
+  explanation.add_shadowed_quotas("dup/team-a");
+  CHECK_THAT(ExplanationText(explanation, kNow),
+             Catch::Contains("Quota:      prod/team-a (dup/team-a is not in force)\n"));
+  explanation.add_shadowed_quotas("test/team-a");
+  CHECK_THAT(ExplanationText(explanation, kNow),
+             Catch::Contains("Quota:      prod/team-a (dup/team-a, test/team-a are not in force)\n"));
+}
+
 TEST_CASE("every reason has words, also one of a later server", "[views]") {
   v1::UnitSnapshot unit;
   CHECK(ShortReason(unit) == "");

@@ -102,6 +102,7 @@ grpc::Status FakeScheduler::ListUnits(grpc::ServerContext* context, const v1::Li
                                       v1::ListUnitsResponse* response) {
   if (grpc::Status status = Leading(context); !status.ok()) return status;
   if (request->queue() == "nowhere") return {grpc::StatusCode::NOT_FOUND, "queue nowhere not found"};
+  if (request->quota() == "nowhere") return {grpc::StatusCode::NOT_FOUND, "quota nowhere not found"};
   MutexLock lock(&mu_);
   last_list_ = *request;
   *response = units_;

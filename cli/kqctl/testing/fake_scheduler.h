@@ -38,7 +38,7 @@ class FakeScheduler final : public queueing::v1::Scheduler::Service {
                            queueing::v1::Snapshot* response) override;
   grpc::Status WatchSnapshots(grpc::ServerContext* context, const queueing::v1::WatchSnapshotsRequest* request,
                               grpc::ServerWriter<queueing::v1::SnapshotChange>* writer) override;
-  // NOT_FOUND for the queue "nowhere".
+  // NOT_FOUND for the queue and the quota "nowhere".
   grpc::Status ListUnits(grpc::ServerContext* context, const queueing::v1::ListUnitsRequest* request,
                          queueing::v1::ListUnitsResponse* response) override;
   // Knows default/train-big alone.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "libs/api/quantity.h"
 #include "libs/common/time_format.h"
 #include "services/scheduler/rpc/snapshot_proto.h"
@@ -95,9 +96,10 @@ class Shortage {
   const int64_t oversell_millionths_;
 };
 
-std::string MoreOf(const RefusalDetail& why) {
-  return absl::StrCat(QuantityText(why.resource, why.short_by), " more ", why.resource);
+std::string MoreOf(const std::string& resource, int64_t amount) {
+  return absl::StrCat(QuantityText(resource, amount), " more ", resource);
 }
+std::string MoreOf(const RefusalDetail& why) { return MoreOf(why.resource, why.short_by); }
 
 std::string EventFor(const RefusalDetail& why) {
   switch (why.refusal) {
@@ -144,6 +146,35 @@ std::string EventFor(const RefusalDetail& why) {
   return "";
 }
 
+// What else is short, now that the policy has told the first thing: "; and then 4 more cpu
+// in quota org". Empty if the unit waits for something else than quota.
+std::string FurtherShortages(const UnitSnapshot& unit, const queueing::v1::Explanation& explanation) {
+  if (unit.place != Place::kParked || unit.why == nullptr) return "";
+  const RefusalDetail& why = *unit.why;
+  if (why.refusal != Refusal::kOverMax && why.refusal != Refusal::kGuaranteedToOthers) return "";
+  std::string text;
+  for (const queueing::v1::QuotaLevel& level : explanation.levels()) {
+    std::vector<std::string> more;
+    for (const queueing::v1::Amount& amount : level.short_by()) {
+      if (level.quota() == why.quota && amount.resource() == why.resource) continue;
+      more.push_back(MoreOf(amount.resource(), amount.amount()));
+    }
+    if (more.empty()) continue;
+    absl::StrAppend(&text, text.empty() ? "; and then " : ", ", absl::StrJoin(more, " and "), " in quota ",
+                    level.quota());
+  }
+  return text;
+}
+
+// Which of the ElasticQuotas with the name of the unit's quota is in force, and which are not.
+void TellNamesakes(const Snapshot& snapshot, const QuotaSnapshot& in_force, queueing::v1::Explanation* out) {
+  const ObjectKey& key = in_force.quota.key;
+  out->set_quota_namespace(key.ns);
+  for (const auto& quota : snapshot.quotas) {
+    if (quota->shadowed_by == key) out->add_shadowed_quotas(quota->quota.key.ToString());
+  }
+}
+
 }  // namespace
 
 std::string WaitsFor(const UnitSnapshot& unit) {
@@ -179,7 +210,6 @@ absl::StatusOr<queueing::v1::Explanation> Explain(const Snapshot& snapshot, cons
   queueing::v1::Explanation explanation;
   ToPictureId(snapshot, explanation.mutable_id());
   ToProto(*found.unit, explanation.mutable_unit());
-  explanation.set_waits_for(WaitsFor(*found.unit));
   if (found.queue != nullptr) {
     explanation.set_ahead(std::max<int64_t>(found.unit->position - 1, 0));
     explanation.set_queue_length(static_cast<int64_t>(found.queue->waiting.size()));
@@ -197,6 +227,8 @@ absl::StatusOr<queueing::v1::Explanation> Explain(const Snapshot& snapshot, cons
     ToProto(path[level]->quota.max, out->mutable_max());
     ToProto(shortage.At(level, need), out->mutable_short_by());
   }
+  if (!path.empty()) TellNamesakes(snapshot, *path[0], &explanation);
+  explanation.set_waits_for(absl::StrCat(WaitsFor(*found.unit), FurtherShortages(*found.unit, explanation)));
   return explanation;
 }
 

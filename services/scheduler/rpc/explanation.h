@@ -22,7 +22,8 @@ struct ExplainOptions {
 // The levels go from the unit's quota to the last ancestor that exists. short_by
 // of a level is what would have to become free there for the unit alone: the hard
 // limit, and above the unit's own quota also what is kept back for branches that
-// do not lend. It is told for waiting units only.
+// do not lend. It is told for waiting units only. A unit that a quota refused waits for
+// what the policy told first, and then for whatever else is short.
 absl::StatusOr<queueing::v1::Explanation> Explain(const Snapshot& snapshot, const ObjectKey& unit,
                                                   const ExplainOptions& options);
 

@@ -56,7 +56,9 @@ TEST_CASE("a unit behind others: position, what is short where, and what it wait
   CHECK(second.ahead() == 1);
   CHECK(Short(second) == "team-a:cpu=4000 org:cpu=2000");
   // No unit's end will ever help it.
-  CHECK(second.waits_for() == "the max of quota team-a to be raised: alone it asks for 5 cpu, and max is 4");
+  CHECK(
+      second.waits_for() ==
+      "the max of quota team-a to be raised: alone it asks for 5 cpu, and max is 4; and then 2 more cpu in quota org");
 
   const v1::Explanation runs = Explained(&world, "runs");
   CHECK(runs.waits_for() == "");
@@ -131,7 +133,30 @@ TEST_CASE("of two quotas with one name the older one is explained", "[explanatio
   world.Add(MakeUnit("waits").Cpu(9));
   world.Lead();
   world.Cycle();
-  CHECK(Explained(&world, "waits").levels(0).max(0).amount() == 4000);
+  world.Add(MakeQuota("other").Max(4));
+  world.Add(MakeUnit("alone").Quota("other").Cpu(9));
+  const v1::Explanation waits = Explained(&world, "waits");
+  CHECK(waits.levels(0).max(0).amount() == 4000);
+  CHECK(waits.quota_namespace() == "old");
+  REQUIRE(waits.shadowed_quotas_size() == 1);
+  CHECK(waits.shadowed_quotas(0) == "new/team-a");
+  CHECK(Explained(&world, "alone").shadowed_quotas_size() == 0);
+}
+
+TEST_CASE("each level that is short is named, the one that refused first", "[explanation]") {
+  CoreWorld world;
+  world.Add(MakeQuota("root").Max(20));
+  world.Add(MakeQuota("org").Parent("root").Max(4));
+  world.Add(MakeQuota("x").Parent("org").Max(4));
+  world.Add(MakeQueue("x"));
+  world.Add(MakeUnit("runs").Quota("x").Cpu(4).Admitted(1));
+  world.Add(MakeUnit("waits").Quota("x").Cpu(3));
+  world.Lead();
+  world.Cycle();
+  const v1::Explanation waits = Explained(&world, "waits");
+  CHECK(Short(waits) == "x:cpu=3000 org:cpu=3000 root:");
+  CHECK(waits.waits_for() ==
+        "3 more cpu in quota x: units of it end, or its max is raised; and then 3 more cpu in quota org");
 }
 
 TEST_CASE("nothing is known of units that are not there or finished", "[explanation]") {

@@ -59,8 +59,8 @@ grpc::ServerUnaryReactor* SnapshotService::ListUnits(grpc::CallbackServerContext
                                                      const queueing::v1::ListUnitsRequest* request,
                                                      queueing::v1::ListUnitsResponse* response) {
   return Answer(context, [&](const Snapshot& snapshot) -> absl::Status {
-    const UnitFilter filter{request->queue(),      request->quota(),  request->phase(),
-                            request->namespace_(), request->offset(), request->limit()};
+    const UnitFilter filter{request->queue(),  request->quota(), request->phase(), request->namespace_(),
+                            request->offset(), request->limit(), request->below()};
     const absl::StatusOr<UnitPage> page = kq::scheduler::ListUnits(snapshot, filter);
     if (!page.ok()) return page.status();
     ToPictureId(snapshot, response->mutable_id());

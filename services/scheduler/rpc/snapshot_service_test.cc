@@ -151,6 +151,9 @@ TEST_CASE("units are listed page by page", "[rpc]") {
   request.Clear();
   request.set_queue("nowhere");
   CHECK(served.stub->ListUnits(served.Context().get(), request, &page).error_code() == grpc::StatusCode::NOT_FOUND);
+  request.Clear();
+  request.set_quota("nowhere");
+  CHECK(served.stub->ListUnits(served.Context().get(), request, &page).error_code() == grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_CASE("a unit is explained", "[rpc]") {

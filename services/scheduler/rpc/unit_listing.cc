@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,10 +17,45 @@ const QueueSnapshot* FindQueue(const Snapshot& snapshot, const std::string& name
   return at != snapshot.queues.end() && (*at)->queue.key.name == name ? at->get() : nullptr;
 }
 
+using Names = absl::flat_hash_set<std::string>;
+
+// The quotas whose units are wanted; `quota` alone if it is not there. Of two with one
+// name the one in force counts. A cycle of parents is walked once.
+Names QuotasOf(const Snapshot& snapshot, const UnitFilter& filter) {
+  Names found = {filter.quota};
+  if (!filter.below) return found;
+  absl::flat_hash_map<std::string, const QuotaSnapshot*> in_force;
+  for (const auto& quota : snapshot.quotas) {
+    if (!quota->shadowed_by.has_value()) in_force[quota->quota.key.name] = quota.get();
+  }
+  std::vector<std::string> left = {filter.quota};
+  while (!left.empty()) {
+    const auto at = in_force.find(left.back());
+    left.pop_back();
+    if (at == in_force.end()) continue;
+    for (const std::string& child : at->second->children) {
+      if (found.insert(child).second) left.push_back(child);
+    }
+  }
+  return found;
+}
+
+// Whether there is such a quota, or at least a unit that names it.
+bool IsKnownQuota(const Snapshot& snapshot, const std::string& name) {
+  const auto names_it = [&name](const UnitSnapshot& unit) { return unit.unit->quota == name; };
+  return std::any_of(snapshot.quotas.begin(), snapshot.quotas.end(),
+                     [&name](const auto& quota) { return quota->quota.key.name == name; }) ||
+         std::any_of(
+             snapshot.queues.begin(), snapshot.queues.end(),
+             [&](const auto& queue) { return std::any_of(queue->waiting.begin(), queue->waiting.end(), names_it); }) ||
+         (snapshot.unplaced != nullptr && std::any_of(snapshot.unplaced->begin(), snapshot.unplaced->end(), names_it));
+}
+
 // Collects what passes the filter, each unit once.
 class Collection {
  public:
-  explicit Collection(const UnitFilter& filter) : filter_(filter) {}
+  // `quotas`: those whose units are wanted; null means all.
+  Collection(const UnitFilter& filter, const Names* quotas) : filter_(filter), quotas_(quotas) {}
 
   void Add(const std::vector<UnitSnapshot>& units) {
     for (const UnitSnapshot& unit : units) {
@@ -32,7 +68,7 @@ class Collection {
     for (const UnitSnapshot* unit : units_) seen.insert(unit->unit->key);
     const auto first = static_cast<ptrdiff_t>(units_.size());
     for (const auto& quota : snapshot.quotas) {
-      if (!filter_.quota.empty() && quota->quota.key.name != filter_.quota) continue;
+      if (quotas_ != nullptr && !quotas_->contains(quota->quota.key.name)) continue;
       for (const UnitSnapshot& unit : quota->charged) {
         if (Wanted(unit) && !seen.contains(unit.unit->key)) units_.push_back(&unit);
       }
@@ -53,12 +89,13 @@ class Collection {
 
  private:
   bool Wanted(const UnitSnapshot& unit) const {
-    return unit.place != Place::kFinished && (filter_.quota.empty() || unit.unit->quota == filter_.quota) &&
+    return unit.place != Place::kFinished && (quotas_ == nullptr || quotas_->contains(unit.unit->quota)) &&
            (filter_.ns.empty() || unit.unit->key.ns == filter_.ns) &&
            (filter_.phase.empty() || ShownPhase(*unit.unit) == filter_.phase);
   }
 
   const UnitFilter& filter_;
+  const Names* const quotas_;
   std::vector<const UnitSnapshot*> units_;
 };
 
@@ -70,7 +107,11 @@ absl::StatusOr<UnitPage> ListUnits(const Snapshot& snapshot, const UnitFilter& f
   if (!filter.queue.empty() && !filter.quota.empty()) {
     return absl::InvalidArgumentError("queue and quota: at most one of the two may be given");
   }
-  Collection collection(filter);
+  if (!filter.quota.empty() && !IsKnownQuota(snapshot, filter.quota)) {
+    return absl::NotFoundError(absl::StrCat("quota ", filter.quota, " not found"));
+  }
+  const Names quotas = QuotasOf(snapshot, filter);
+  Collection collection(filter, filter.quota.empty() ? nullptr : &quotas);
   if (!filter.queue.empty()) {
     const QueueSnapshot* queue = FindQueue(snapshot, filter.queue);
     if (queue == nullptr) return absl::NotFoundError(absl::StrCat("queue ", filter.queue, " not found"));

@@ -22,7 +22,8 @@ struct UnitFilter {
   std::string phase;  // exact, as shown ("Enqueued" for none); empty: any
   std::string ns;     // empty: any
   int64_t offset = 0;
-  int64_t limit = 0;  // 0: all
+  int64_t limit = 0;   // 0: all
+  bool below = false;  // also the units of the quotas below `quota`
 };
 
 struct UnitPage {
@@ -34,7 +35,7 @@ struct UnitPage {
 };
 
 // kInvalidArgument: a negative offset or limit, or both queue and quota.
-// kNotFound: no such queue. An unknown quota is an empty page.
+// kNotFound: no such queue, or neither such a quota nor a unit that names it.
 absl::StatusOr<UnitPage> ListUnits(const Snapshot& snapshot, const UnitFilter& filter);
 
 // A unit, and where in the picture it was found; `unit` is null if it is not there.

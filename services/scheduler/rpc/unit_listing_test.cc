@@ -33,14 +33,15 @@ std::shared_ptr<const Snapshot> Picture() {
 }
 
 // "w-high w-low | 2 0": names, total, remaining.
-std::string Listed(const UnitFilter& filter) {
-  const auto snapshot = Picture();
-  const absl::StatusOr<UnitPage> page = ListUnits(*snapshot, filter);
+std::string Listed(const Snapshot& snapshot, const UnitFilter& filter) {
+  const absl::StatusOr<UnitPage> page = ListUnits(snapshot, filter);
   if (!page.ok()) return page.status().ToString();
   std::vector<std::string> names;
   for (const UnitSnapshot* unit : page->units) names.push_back(unit->unit->key.name);
   return absl::StrCat(absl::StrJoin(names, " "), " | ", page->total, " ", page->remaining);
 }
+
+std::string Listed(const UnitFilter& filter) { return Listed(*Picture(), filter); }
 
 UnitFilter OfQuota(const std::string& quota) {
   UnitFilter filter;
@@ -65,8 +66,56 @@ TEST_CASE("a quota lists all of its units that are not finished: waiting ones fi
   CHECK(Listed(OfQuota("team-b")) == "wb | 1 0");
 }
 
-TEST_CASE("an unknown quota lists nothing, or the units that name it", "[unit_listing]") {
-  CHECK(Listed(OfQuota("team-c")) == " | 0 0");
+TEST_CASE("a quota lists the units of the quotas below it, if they are asked for", "[unit_listing]") {
+  CoreWorld world;
+  world.Add(MakeQuota("org").Max(4));
+  world.Add(MakeQuota("team").Parent("org").Max(4));
+  world.Add(MakeQuota("group").Parent("team").Max(4));
+  world.Add(MakeQuota("other").Max(4));
+  // Not in force: what is below its namesake is not below org.
+  world.Add(MakeQuota("other", "dup").Created(absl::FromUnixSeconds(2'000'000'000)).Parent("org").Max(4));
+  for (const std::string quota : {"org", "team", "group", "other"}) {
+    world.Add(MakeQueue(quota));
+    world.Add(MakeUnit("waits-" + quota).Quota(quota).Cpu(9));
+  }
+  world.Add(MakeUnit("runs").Quota("group").Cpu(4).Admitted(1));
+  world.Lead();
+  world.Cycle();
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  const auto listed = [&](const std::string& quota, bool below, int64_t limit = 0) {
+    UnitFilter filter = OfQuota(quota);
+    filter.below = below;
+    filter.limit = limit;
+    return Listed(*snapshot, filter);
+  };
+  CHECK(listed("org", false) == "waits-org | 1 0");
+  CHECK(listed("org", true) == "waits-group waits-org waits-team runs | 4 0");
+  CHECK(listed("org", true, 2) == "waits-group waits-org | 4 2");
+  CHECK(listed("team", true) == "waits-group waits-team runs | 3 0");
+  CHECK(listed("group", true) == "waits-group runs | 2 0");
+  CHECK(listed("other", true) == "waits-other | 1 0");
+}
+
+TEST_CASE("quotas that are one another's ancestors list each other once", "[unit_listing]") {
+  CoreWorld world;
+  world.Add(MakeQuota("a").Parent("b").Max(4));
+  world.Add(MakeQuota("b").Parent("a").Max(4));
+  for (const std::string quota : {"a", "b"}) {
+    world.Add(MakeQueue(quota));
+    world.Add(MakeUnit("in-" + quota).Quota(quota));
+  }
+  world.Lead();
+  world.Cycle();
+  UnitFilter filter = OfQuota("b");
+  filter.below = true;
+  CHECK(Listed(*world.core().TakeSnapshot(world.now()), filter) == "in-a in-b | 2 0");
+}
+
+TEST_CASE("an unknown quota is not found, unless units name it", "[unit_listing]") {
+  CHECK(Listed(OfQuota("team-c")) == "NOT_FOUND: quota team-c not found");
+  UnitFilter filter = OfQuota("nowhere");
+  filter.ns = "y";
+  CHECK(Listed(filter) == " | 0 0");
   CHECK(Listed(OfQuota("nowhere")) == "stray | 1 0");
 }
 
