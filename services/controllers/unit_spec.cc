@@ -311,8 +311,9 @@ absl::StatusOr<Json> DesiredUnit(const Json& job, const JobAdapter& adapter, con
 
 std::optional<Json> UnitPatch(const Json& desired_now, const Json& unit, bool suspended, bool holds_quota) {
   const std::string quota = QuotaOf(unit);
-  const bool keeps_quota = holds_quota && !quota.empty() && quota != QuotaOf(desired_now);
-  const Json desired = keeps_quota ? KeepingQuota(desired_now, unit) : desired_now;
+  std::optional<Json> kept;
+  if (holds_quota && !quota.empty() && quota != QuotaOf(desired_now)) kept = KeepingQuota(desired_now, unit);
+  const Json& desired = kept.has_value() ? *kept : desired_now;
   JsonObject patch;
   if (JsonObject metadata = MetadataChanges(desired, unit); !metadata.empty()) patch["metadata"] = std::move(metadata);
   if (JsonObject spec = SpecChanges(desired, unit, suspended); !spec.empty()) patch["spec"] = std::move(spec);

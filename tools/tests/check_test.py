@@ -38,7 +38,7 @@ class Check(unittest.TestCase):
     def test_paths_of_a_machine_are_found(self):
         for text in ("see /ro" + "ot/notes", "cd /wo" + "rk/main", "HOME=/ho" + "me/somebody/x"):
             self.assertEqual(failed("docs/x.md", text), ["no path of somebody's machine, no host of a package registry"], text)
-        self.assertEqual(failed("docs/x.md", "https://example.com/work/items and ~/.cache"), [])
+        self.assertEqual(failed("docs/x.md", "https://example.com/wo" + "rk/items and ~/.cache"), [])
 
     def test_names_that_say_nothing_are_found(self):
         for text in ("class QueueManager {", "struct UnitInfo final {", "class RequestHandler : public X {"):
