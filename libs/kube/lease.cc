@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "libs/common/json.h"
+#include "libs/common/log.h"
 #include "libs/common/mutex.h"
 #include "libs/common/status_macros.h"
 #include "libs/kube/forward_time.h"
@@ -253,6 +254,9 @@ absl::Duration Lease::Step() {
   }
   const absl::Status status = state_->TryOnce(began);
   MutexLock lock(&state_->mu);
+  if (!status.ok() && status != state_->health) {
+    KQ_LOG(Warning, "The lease cannot be taken or renewed", {{"err", status}});
+  }
   state_->health = status;
   if (state_->role == Role::kLeader && !status.ok() && state_->DeadlinePassed()) state_->role = Role::kLost;
   return state_->NextWait();

@@ -64,7 +64,7 @@ class Lease {
   const std::string& identity() const;
   // When this process became leader; InfinitePast if it did not.
   absl::Time LeaderSince() const;
-  // The last error of a Step; OK after one that worked.
+  // The last error of a Step; OK after one that worked. A new one is logged.
   absl::Status Health() const;
 
  private:

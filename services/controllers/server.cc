@@ -89,8 +89,6 @@ class WiredServer : public Server {
   void LogWhenItChanges(const absl::Status& ready);
   bool MayWrite() const { return lease_ == nullptr || lease_->MayWrite(); }
   HealthState LeaseState() const;
-  // One step of the lease; a new trouble with it is logged. Returns when to come again.
-  absl::Duration StepLease();
 
   const Config config_;
   const Surroundings surroundings_;
@@ -103,7 +101,6 @@ class WiredServer : public Server {
   KubeApi* api_;
   KubeApi* lease_api_;
   std::unique_ptr<Lease> lease_;  // null without election
-  absl::Status lease_trouble_;    // that was logged last; of the thread that steps it
   std::unique_ptr<EventRecorder> events_;
   std::vector<std::unique_ptr<JobController>> controllers_;
   Health health_;
@@ -259,7 +256,7 @@ void WiredServer::Control() {
   KQ_LOG(Info, "The cluster has been listed");
   while (lease_ != nullptr && lease_->role() == Lease::Role::kFollower) {
     NoteControlTurn();
-    const absl::Duration rest = StepLease();
+    const absl::Duration rest = lease_->Step();
     if (lease_->role() == Lease::Role::kFollower && !stop_.WaitFor(rest)) return;
   }
   if (lease_ != nullptr) KQ_LOG(Info, "Leads", {{"identity", lease_->identity()}});
@@ -267,7 +264,7 @@ void WiredServer::Control() {
   works_ = true;
   while (lease_ != nullptr) {
     NoteControlTurn();
-    const absl::Duration rest = StepLease();
+    const absl::Duration rest = lease_->Step();
     if (lease_->role() == Lease::Role::kLost) {
       works_ = false;
       surroundings_.on_lease_lost();
@@ -275,15 +272,6 @@ void WiredServer::Control() {
     }
     if (!stop_.WaitFor(rest)) return;
   }
-}
-
-absl::Duration WiredServer::StepLease() {
-  const absl::Duration rest = lease_->Step();
-  if (const absl::Status trouble = lease_->Health(); trouble != lease_trouble_) {
-    lease_trouble_ = trouble;
-    if (!trouble.ok()) KQ_LOG(Warning, "The lease cannot be taken or renewed", {{"err", trouble}});
-  }
-  return rest;
 }
 
 HealthState WiredServer::LeaseState() const {

@@ -28,7 +28,6 @@ absl::Duration Leadership::Step() {
   }
   const absl::Duration wait = parts_.lease->Step();
   NoteHolder();
-  NoteTrouble();
   const Lease::Role role = parts_.lease->role();
   bool won, lost;
   {
@@ -75,13 +74,6 @@ void Leadership::NoteHolder() {
            "free",
            {{"holder", holder}});
   }
-}
-
-void Leadership::NoteTrouble() {
-  const absl::Status trouble = parts_.lease->Health();
-  if (trouble == noted_trouble_) return;
-  noted_trouble_ = trouble;
-  if (!trouble.ok()) KQ_LOG(Warning, "The lease cannot be taken or renewed", {{"err", trouble}});
 }
 
 void Leadership::Run() {

@@ -61,8 +61,6 @@ class Leadership {
  private:
   void Take();
   void NoteHolder();
-  // Logs why the lease cannot be had, once.
-  void NoteTrouble();
 
   const LeadershipParts parts_;
   mutable Mutex mu_;
@@ -71,8 +69,7 @@ class Leadership {
   bool leads_ ABSL_GUARDED_BY(mu_) = false;
   bool lost_ ABSL_GUARDED_BY(mu_) = false;
   bool campaigning_ ABSL_GUARDED_BY(mu_) = false;
-  std::string noted_holder_;    // of the thread that calls Step
-  absl::Status noted_trouble_;  // likewise
+  std::string noted_holder_;  // of the thread that calls Step
 };
 
 }  // namespace kq::scheduler
