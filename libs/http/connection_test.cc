@@ -85,8 +85,13 @@ TEST_CASE("a connection that got what nobody asked for is not fresh") {
 }
 
 TEST_CASE("a request of which nothing was sent is unavailable, and the connection counts as dropped") {
-  RawServer server([](RawPeer& peer) { peer.Reset(); });
+  std::promise<void> open;  // a reset that comes sooner fails the connect
+  RawServer server([future = open.get_future().share()](RawPeer& peer) {
+    future.wait();
+    peer.Reset();
+  });
   auto connection = OpenTo(server.port());
+  open.set_value();
   while (connection->Fresh()) std::this_thread::yield();  // until the reset is here
   HttpRequest request;
   request.method = "POST";
