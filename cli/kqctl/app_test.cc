@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "cli/kqctl/testing/fake_scheduler.h"
+#include "cli/kqctl/testing/canned_scheduler.h"
 #include "cli/kqctl/testing/pictures.h"
 #include "libs/common/json.h"
 #include "libs/common/mutex.h"
@@ -25,7 +25,7 @@ namespace kq::kqctl {
 namespace {
 
 using testing::CheckGolden;
-using testing::FakeScheduler;
+using testing::CannedScheduler;
 
 struct Ran {
   int code = 0;
@@ -47,12 +47,12 @@ Ran Run(const std::string& line) {
   return ran;
 }
 
-Ran RunAt(const FakeScheduler& scheduler, const std::string& line) {
+Ran RunAt(const CannedScheduler& scheduler, const std::string& line) {
   return Run(absl::StrCat(line, " --server=", scheduler.address()));
 }
 
 // What a command prints, which must end well and without complaints.
-std::string Output(const FakeScheduler& scheduler, const std::string& line) {
+std::string Output(const CannedScheduler& scheduler, const std::string& line) {
   const Ran ran = RunAt(scheduler, line);
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
@@ -60,7 +60,7 @@ std::string Output(const FakeScheduler& scheduler, const std::string& line) {
 }
 
 TEST_CASE("every command prints its table", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   CheckGolden("queues.txt", Output(scheduler, "queues"));
   CheckGolden("units.txt", Output(scheduler, "units"));
   CheckGolden("quotas.txt", Output(scheduler, "quotas"));
@@ -72,7 +72,7 @@ TEST_CASE("every command prints its table", "[kqctl]") {
 }
 
 TEST_CASE("every command prints JSON and YAML that can be read", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   for (const std::string command : {"queues", "units", "quotas", "explain train-big", "snapshot", "decisions"}) {
     CAPTURE(command);
     const absl::StatusOr<Json> json = ParseJson(Output(scheduler, command + " -o json"));
@@ -87,7 +87,7 @@ TEST_CASE("every command prints JSON and YAML that can be read", "[kqctl]") {
 }
 
 TEST_CASE("the flags of units reach the server", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   Output(scheduler, "units -q team-a -n default --phase Enqueued --limit 10 --offset=20");
   const auto request = scheduler.last_list();
   CHECK(request.queue() == "team-a");
@@ -102,7 +102,7 @@ TEST_CASE("the flags of units reach the server", "[kqctl]") {
 }
 
 TEST_CASE("flags may stand before the command as well", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   const Ran ran = Run(absl::StrCat("--server=", scheduler.address(), " -n default -o json units --phase=Enqueued"));
   CHECK(ran.err.empty());
   CHECK(ran.code == 0);
@@ -131,8 +131,8 @@ TEST_CASE("a connection's flags before the command do not get in the way of what
 }
 
 TEST_CASE("of several --server the last one is asked, and it alone", "[kqctl]") {
-  FakeScheduler follower;
-  const FakeScheduler leader;
+  CannedScheduler follower;
+  const CannedScheduler leader;
   follower.StopLeading("pod-2");
   const Ran last = Run(absl::StrCat("--server=", leader.address(), " queues --server=", follower.address()));
   CHECK(last.code == 3);
@@ -141,7 +141,7 @@ TEST_CASE("of several --server the last one is asked, and it alone", "[kqctl]") 
 }
 
 TEST_CASE("decisions and snapshot ask for what their flags say", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   RunAt(scheduler, "decisions train-big -n team --limit=5");
   CHECK(scheduler.last_decisions().namespace_() == "team");
   CHECK(scheduler.last_decisions().name() == "train-big");
@@ -153,7 +153,7 @@ TEST_CASE("decisions and snapshot ask for what their flags say", "[kqctl]") {
 }
 
 TEST_CASE("a page says where the next one begins", "[kqctl]") {
-  FakeScheduler scheduler;
+  CannedScheduler scheduler;
   auto page = testing::Units();
   page.set_total(104);
   page.set_remaining(90);
@@ -162,7 +162,7 @@ TEST_CASE("a page says where the next one begins", "[kqctl]") {
 }
 
 TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   const Ran unit = RunAt(scheduler, "explain default/nobody");
   CHECK(unit.code == 1);
   CHECK(unit.out == "");
@@ -181,7 +181,7 @@ TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
 }
 
 TEST_CASE("where a unit without a namespace was looked for is told when it is not there", "[kqctl]") {
-  FakeScheduler scheduler;
+  CannedScheduler scheduler;
   const std::string guess = "; looked in namespace default: give NAMESPACE/NAME or -n NAMESPACE";
   CHECK_THAT(RunAt(scheduler, "explain nobody").err, Catch::Contains("queue unit default/nobody" + guess + ". It may"));
   CHECK_THAT(RunAt(scheduler, "explain nobody -n team").err, Catch::Contains("queue unit team/nobody. It may"));
@@ -266,7 +266,7 @@ TEST_CASE("the version, for people and scripts", "[kqctl]") {
 TEST_CASE("a server that is not there is exit code 3", "[kqctl]") {
   std::string address;
   {
-    const FakeScheduler gone;
+    const CannedScheduler gone;
     address = gone.address();
   }
   const Ran ran = Run("queues --server=" + address);
@@ -308,8 +308,8 @@ TEST_CASE("a server that does not answer is waited for as long as --timeout says
 }
 
 TEST_CASE("of several servers the one that leads answers", "[kqctl]") {
-  FakeScheduler follower;
-  const FakeScheduler leader;
+  CannedScheduler follower;
+  const CannedScheduler leader;
   const SilentServer silent;
   follower.StopLeading("pod-2");
   const std::string all = absl::StrCat(follower.address(), ",", silent.address(), ",", leader.address());
@@ -320,7 +320,7 @@ TEST_CASE("of several servers the one that leads answers", "[kqctl]") {
 }
 
 TEST_CASE("without a leader each server is told with its reason", "[kqctl]") {
-  FakeScheduler follower;
+  CannedScheduler follower;
   follower.StopLeading("pod-2");
   const SilentServer silent;
   const Ran one = RunAt(follower, "queues");
@@ -342,7 +342,7 @@ TEST_CASE("TLS with client certificates", "[kqctl]") {
   grpc::SslServerCredentialsOptions tls(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   tls.pem_root_certs = authority.certificate_pem();
   tls.pem_key_cert_pairs.push_back({own.key_pem, own.certificate_pem});
-  const FakeScheduler scheduler(grpc::SslServerCredentials(tls));
+  const CannedScheduler scheduler(grpc::SslServerCredentials(tls));
 
   const std::string files = absl::StrCat(" --ca-file=", folder.Write("ca", authority.certificate_pem()),
                                          " --cert-file=", folder.Write("crt", client.certificate_pem),
@@ -401,7 +401,7 @@ class SharedText : public std::streambuf {
 // A kqctl that runs until no server is left.
 class Watching {
  public:
-  Watching(const FakeScheduler& scheduler, const std::string& line) : out_(&out), err_(&err) {
+  Watching(const CannedScheduler& scheduler, const std::string& line) : out_(&out), err_(&err) {
     Console console;
     console.out = &out_;
     console.err = &err_;
@@ -425,7 +425,7 @@ class Watching {
 bool Has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_CASE("watching units appends what changed, until no leader is left", "[kqctl]") {
-  FakeScheduler scheduler;
+  CannedScheduler scheduler;
   Watching kqctl(scheduler, "units -w");
   kqctl.out.Await([](const std::string& text) { return Has(text, "train-small"); });
 
@@ -447,7 +447,7 @@ TEST_CASE("watching units appends what changed, until no leader is left", "[kqct
 }
 
 TEST_CASE("watching for scripts writes a line of JSON per change", "[kqctl]") {
-  FakeScheduler scheduler;
+  CannedScheduler scheduler;
   Watching kqctl(scheduler, "units -w -o json");
   kqctl.out.Await([](const std::string& text) { return Has(text, "\n"); });
   auto units = testing::Units();
@@ -463,7 +463,7 @@ TEST_CASE("watching for scripts writes a line of JSON per change", "[kqctl]") {
 }
 
 TEST_CASE("a watch that the server refuses ends at once", "[kqctl]") {
-  const FakeScheduler scheduler;
+  const CannedScheduler scheduler;
   const Ran ran = RunAt(scheduler, "units -w -q nowhere");
   CHECK(ran.code == 1);
   CHECK(ran.err == "kqctl: queue nowhere not found\n");

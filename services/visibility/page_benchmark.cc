@@ -25,6 +25,7 @@
 #include "libs/kube/testing/fake_kube_api.h"
 #include "libs/scheduler_client/testing/fake_picture_source.h"
 #include "services/visibility/server.h"
+#include "services/visibility/testing/front_proxy.h"
 #include "services/visibility/testing/pictures.h"
 
 namespace kq::visibility {
@@ -33,22 +34,14 @@ namespace {
 constexpr int kWaiting = 100'000;
 constexpr absl::Duration kPatience = absl::Seconds(30);
 constexpr char kPrefix[] = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1/";
-const KubeResource kConfigMaps{"", "v1", "configmaps"};
 
 // The server, and what it asks, shared by the threads of one benchmark.
 class World {
  public:
   explicit World(int connections) {
     api_.AddResource(kConfigMaps, FakeResource());
-    const Json front_proxy = {{"requestheader-client-ca-file", proxies_.certificate_pem()},
-                              {"requestheader-allowed-names", R"(["front-proxy-client"])"},
-                              {"requestheader-username-headers", R"(["X-Remote-User"])"},
-                              {"requestheader-group-headers", R"(["X-Remote-Group"])"}};
-    const Json object = {{"apiVersion", "v1"},
-                         {"kind", "ConfigMap"},
-                         {"metadata", {{"name", "extension-apiserver-authentication"}, {"namespace", "kube-system"}}},
-                         {"data", front_proxy}};
-    problem_.Update(api_.Create(kConfigMaps, "kube-system", object).status());
+    const Json front_proxy = FrontProxyConfig(proxies_.certificate_pem());
+    problem_.Update(api_.Create(kConfigMaps, "kube-system", front_proxy).status());
     pictures_.Set({.picture = TeamPicture(kWaiting),
                    .heard = Clock::Real().TimeNow() + absl::Hours(1),
                    .connection = absl::OkStatus(),
@@ -69,11 +62,7 @@ class World {
 
   // A page; kUnavailable until the front proxy's authority was read.
   absl::Status Ask(const std::string& target) const {
-    HttpRequest request;
-    request.target = target;
-    request.headers.Add("X-Remote-User", "root");
-    request.headers.Add("X-Remote-Group", "system:masters");
-    const absl::StatusOr<HttpResponse> response = client_->Call(request, kPatience);
+    const absl::StatusOr<HttpResponse> response = client_->Call(AsMaster(target), kPatience);
     if (!response.ok()) return response.status();
     return response->code == 200 ? absl::OkStatus() : absl::UnavailableError(response->body);
   }

@@ -23,23 +23,15 @@
 #include "libs/kube/testing/fake_kube_api.h"
 #include "libs/pki/certificate.h"
 #include "libs/scheduler_client/testing/fake_picture_source.h"
+#include "services/visibility/testing/front_proxy.h"
 #include "services/visibility/testing/pictures.h"
 
 namespace kq::visibility {
 namespace {
 
 const std::string kUnits = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1/queues/team-a/queueunits";
-const KubeResource kConfigMaps{"", "v1", "configmaps"};
 
 constexpr absl::Duration kLong = absl::Seconds(60);  // never waited for in a test that passes
-
-HttpRequest AsMaster(const std::string& path) {
-  HttpRequest request;
-  request.target = path;
-  request.headers.Add("X-Remote-User", "root");
-  request.headers.Add("X-Remote-Group", "system:masters");
-  return request;
-}
 
 int CodeOf(const absl::StatusOr<HttpResponse>& response) { return response.ok() ? response->code : 0; }
 
@@ -50,18 +42,6 @@ bool Becomes(const std::function<bool()>& done) {
     Clock::Real().SleepFor(absl::Milliseconds(20));
   }
   return false;
-}
-
-// The ConfigMap by which the API server tells of its front proxy.
-Json FrontProxy(const testing::TestAuthority& proxy) {
-  return {{"apiVersion", "v1"},
-          {"kind", "ConfigMap"},
-          {"metadata", {{"name", "extension-apiserver-authentication"}, {"namespace", "kube-system"}}},
-          {"data",
-           {{"requestheader-client-ca-file", proxy.certificate_pem()},
-            {"requestheader-allowed-names", R"(["front-proxy-client"])"},
-            {"requestheader-username-headers", R"(["X-Remote-User"])"},
-            {"requestheader-group-headers", R"(["X-Remote-Group"])"}}}};
 }
 
 // Reviews that allow nobody but masters; the ConfigMap of the front proxy; the
@@ -84,7 +64,7 @@ struct World {
     server = *std::move(started);
   }
   void PublishProxy(const testing::TestAuthority& proxy) {
-    const Json object = FrontProxy(proxy);
+    const Json object = FrontProxyConfig(proxy.certificate_pem());
     const absl::StatusOr<Json> known = api.Get(kConfigMaps, {"kube-system", "extension-apiserver-authentication"});
     if (!known.ok()) {
       REQUIRE(api.Create(kConfigMaps, "kube-system", object).ok());
@@ -311,7 +291,7 @@ const char kHost[] = "koord-queue-visibility-server.koord-queue.svc";
 struct OwnAuthority {
   OwnAuthority(absl::Time start, absl::Duration left) : clock(start) {
     api.AddResource(kConfigMaps, FakeResource());
-    REQUIRE(api.Create(kConfigMaps, "kube-system", FrontProxy(proxies)).ok());
+    REQUIRE(api.Create(kConfigMaps, "kube-system", FrontProxyConfig(proxies.certificate_pem())).ok());
     Following following;
     following.picture = TeamPicture(3);
     pictures.Set(following);
@@ -479,7 +459,7 @@ TEST_CASE("the front proxy's authority stays in force when its ConfigMap is spoi
     CHECK(world.Comes("[+]front-proxy ok: configmap kube-system/extension-apiserver-authentication: it is gone") ==
           200);
     CHECK(Becomes([&] { return !world.InOrder("front-proxy"); }));
-    REQUIRE(world.api.Create(kConfigMaps, "kube-system", FrontProxy(world.proxies)).ok());
+    REQUIRE(world.api.Create(kConfigMaps, "kube-system", FrontProxyConfig(world.proxies.certificate_pem())).ok());
   }
   CHECK(world.Comes("[+]front-proxy ok\n") == 200);
   CHECK(Becomes([&] { return world.InOrder("front-proxy"); }));

@@ -16,7 +16,9 @@ FakeScheduler::FakeScheduler(const std::shared_ptr<grpc::ServerCredentials>& cre
   server_ = builder.BuildAndStart();
 }
 
-FakeScheduler::~FakeScheduler() {
+FakeScheduler::~FakeScheduler() { Stop(); }
+
+void FakeScheduler::Stop() {
   {
     MutexLock lock(&mu_);
     stopped_ = true;

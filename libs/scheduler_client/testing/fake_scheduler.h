@@ -14,8 +14,9 @@
 namespace kq::testing {
 
 // A scheduler on a free port of loopback that says what a test gave it. It leads
-// until it is told otherwise. Thread-safe.
-class FakeScheduler final : public queueing::v1::Scheduler::Service {
+// until it is told otherwise. A class derived from it may answer more; its destructor
+// calls Stop. Thread-safe.
+class FakeScheduler : public queueing::v1::Scheduler::Service {
  public:
   // A port other than 0 is that of a server that was stopped before.
   explicit FakeScheduler(
@@ -24,6 +25,9 @@ class FakeScheduler final : public queueing::v1::Scheduler::Service {
 
   int port() const { return port_; }
   std::string address() const;  // "localhost:PORT"
+
+  // Ends watches and the server.
+  void Stop();
 
   // From then on calls, and watches that run, are UNAVAILABLE.
   void StopLeading(const std::string& leader);
@@ -45,9 +49,11 @@ class FakeScheduler final : public queueing::v1::Scheduler::Service {
   grpc::Status Decisions(grpc::ServerContext* context, const queueing::v1::DecisionsRequest* request,
                          queueing::v1::DecisionsResponse* response) override;
 
- private:
+ protected:
+  // OK, or what a replica says that does not lead.
   grpc::Status Leading(grpc::ServerContext* context) const;
 
+ private:
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 
