@@ -208,6 +208,11 @@ Resources Held(const QueueUnit& unit) {
   return held;
 }
 
+bool HasAdmission(const QueueUnit& unit) {
+  return std::any_of(unit.admissions.begin(), unit.admissions.end(),
+                     [](const Admission& admission) { return admission.replicas > 0; });
+}
+
 std::vector<Admission> FullAdmissions(const QueueUnit& unit) {
   std::vector<Admission> full = unit.admissions;
   if (AsksForNothing(unit)) return full;

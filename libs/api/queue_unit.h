@@ -143,6 +143,8 @@ Resources Need(const QueueUnit& unit);
 // a phase that holds quota holds spec.resource, any other nothing. A finished unit
 // holds nothing.
 Resources Held(const QueueUnit& unit);
+// Whether any admission grants any replicas.
+bool HasAdmission(const QueueUnit& unit);
 // What so many replicas of a pod set reserve.
 Resources ReservedFor(const PodSet& set, int64_t replicas);
 // The admissions after everything the unit still needs is granted: those it has,

@@ -202,8 +202,6 @@ struct CoreState {
 
 // Whether the difference between two values of one unit matters to the scheduler.
 bool SameClaim(const QueueUnit& a, const QueueUnit& b);
-// Whether any admission grants any replicas.
-bool HasAdmission(const QueueUnit& unit);
 // What the unit will hold when what it still needs has been admitted too.
 Resources HeldOnceAdmitted(const QueueUnit& unit);
 

@@ -39,11 +39,6 @@ absl::Time QueuedSince(const QueueUnit& unit) {
 
 }  // namespace
 
-bool HasAdmission(const QueueUnit& unit) {
-  return std::any_of(unit.admissions.begin(), unit.admissions.end(),
-                     [](const Admission& admission) { return admission.replicas > 0; });
-}
-
 Resources HeldOnceAdmitted(const QueueUnit& unit) {
   QueueUnit after = unit;
   after.phase = Phase::kDequeued;

@@ -44,9 +44,31 @@ double Shown(const std::string& resource, int64_t amount) {
   return static_cast<double>(amount) / (resource == "cpu" ? 1000.0 : 1.0);
 }
 
-// What a charged unit holds; one whose admission is on its way holds what it asked for.
+// What a unit holds; one whose admission is on its way holds what it asked for.
 Resources ChargeOf(const UnitSnapshot& unit) {
-  return unit.place == Place::kAssumed ? Held(*unit.unit) + Need(*unit.unit) : Held(*unit.unit);
+  if (unit.place == Place::kAssumed) return Held(*unit.unit) + Need(*unit.unit);
+  return HoldsQuota(unit.unit->phase) || HasAdmission(*unit.unit) ? Held(*unit.unit) : Resources();
+}
+
+// Whether a unit that holds quota is in the picture of its queue, or with the unplaced
+// ones, besides that of its quota.
+bool ShownElsewhere(Place place) {
+  return place != Place::kAssumed && place != Place::kAdmitted && place != Place::kDraining;
+}
+
+// Each unfinished unit once.
+template <typename Visit>
+void ForEachUnit(const Snapshot& snapshot, const Visit& visit) {
+  for (const auto& queue : snapshot.queues) {
+    for (const UnitSnapshot& unit : queue->waiting) visit(unit);
+  }
+  for (const auto& quota : snapshot.quotas) {
+    for (const UnitSnapshot& unit : quota->charged) {
+      if (!ShownElsewhere(unit.place)) visit(unit);
+    }
+  }
+  if (snapshot.unplaced == nullptr) return;
+  for (const UnitSnapshot& unit : *snapshot.unplaced) visit(unit);
 }
 
 void CollectWaiting(const QueueSnapshot& queue, MetricSink* sink) {
@@ -71,7 +93,7 @@ void CollectWaiting(const QueueSnapshot& queue, MetricSink* sink) {
               absl::ToDoubleSeconds(since - absl::UnixEpoch()));
 }
 
-void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
+void CollectQueues(const Snapshot& snapshot, MetricSink* sink) {
   for (const auto& queue : snapshot.queues) {
     const Labels labels = {{"queue", queue->queue.key.name}};
     sink->Gauge("queueunits_in_active_queue", kActiveHelp, labels, static_cast<double>(queue->ready + queue->parked));
@@ -79,14 +101,35 @@ void CollectQueues(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
     sink->Gauge("koord_queue_queue_trouble", "1 if the queue admits nothing, whatever its quotas allow.", labels,
                 queue->admits_nothing ? 1 : 0);
     CollectWaiting(*queue, sink);
-    (*places)[Place::kReady] += queue->ready;
-    (*places)[Place::kResting] += queue->resting;
-    (*places)[Place::kParked] += queue->parked;
   }
 }
 
-void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, int64_t>* places) {
-  Sums by_quota, by_namespace, over, max, min;
+void GaugeSums(const char* metric, const char* help, const char* label, const Sums& sums, MetricSink* sink) {
+  for (const auto& [key, sum] : sums) sink->Gauge(metric, help, {{label, key.first}, {"resource", key.second}}, sum);
+}
+
+void CollectUnits(const Snapshot& snapshot, MetricSink* sink) {
+  std::map<Place, int64_t> places;
+  for (const Place place : {Place::kUnmapped, Place::kInvalid, Place::kInactive, Place::kReady, Place::kResting,
+                            Place::kParked, Place::kAssumed, Place::kAdmitted, Place::kDraining}) {
+    places[place] = 0;
+  }
+  Sums by_namespace;
+  ForEachUnit(snapshot, [&](const UnitSnapshot& unit) {
+    ++places[unit.place];
+    for (const auto& [resource, amount] : ChargeOf(unit)) {
+      by_namespace[{unit.unit->key.ns, resource}] += Shown(resource, amount);
+    }
+  });
+  GaugeSums("dequeued_quota_usage_by_namespace", kNamespaceUsageHelp, "namespace", by_namespace, sink);
+  for (const auto& [place, count] : places) {
+    sink->Gauge("koord_queue_units", "Unfinished queueunits by the place they are in.",
+                {{"place", std::string(PlaceName(place))}}, static_cast<double>(count));
+  }
+}
+
+void CollectQuotas(const Snapshot& snapshot, MetricSink* sink) {
+  Sums by_quota, over, max, min;
   int64_t shadowed = 0;
   for (const auto& quota : snapshot.quotas) {
     // Of two quotas of one name, the one in force counts.
@@ -104,41 +147,20 @@ void CollectQuotas(const Snapshot& snapshot, MetricSink* sink, std::map<Place, i
     for (const auto& [resource, amount] : quota->quota.max) max[{name, resource}] = Shown(resource, amount);
     for (const auto& [resource, amount] : quota->quota.min) min[{name, resource}] = Shown(resource, amount);
     for (const auto& [resource, amount] : quota->used) by_quota[{name, resource}] += static_cast<double>(amount);
-    for (const UnitSnapshot& unit : quota->charged) {
-      ++(*places)[unit.place];
-      for (const auto& [resource, amount] : ChargeOf(unit)) {
-        by_namespace[{unit.unit->key.ns, resource}] += Shown(resource, amount);
-      }
-    }
   }
-  const auto gauge = [sink](const char* metric, const char* help, const char* label, const Sums& sums) {
-    for (const auto& [key, sum] : sums) sink->Gauge(metric, help, {{label, key.first}, {"resource", key.second}}, sum);
-  };
-  gauge("dequeued_quota_usage_by_quota", kUsageHelp, "quota", by_quota);
-  gauge("dequeued_quota_usage_by_namespace", kNamespaceUsageHelp, "namespace", by_namespace);
-  gauge("koord_queue_quota_max", kMaxHelp, "quota", max);
-  gauge("koord_queue_quota_min", kMinHelp, "quota", min);
-  gauge("koord_queue_quota_over_max", kOverHelp, "quota", over);
+  GaugeSums("dequeued_quota_usage_by_quota", kUsageHelp, "quota", by_quota, sink);
+  GaugeSums("koord_queue_quota_max", kMaxHelp, "quota", max, sink);
+  GaugeSums("koord_queue_quota_min", kMinHelp, "quota", min, sink);
+  GaugeSums("koord_queue_quota_over_max", kOverHelp, "quota", over, sink);
   sink->Gauge("koord_queue_quotas_shadowed", kShadowedHelp, {}, static_cast<double>(shadowed));
 }
 
 }  // namespace
 
 void CollectSnapshot(const Snapshot& snapshot, MetricSink* sink) {
-  std::map<Place, int64_t> places;
-  for (const Place place : {Place::kUnmapped, Place::kInvalid, Place::kInactive, Place::kReady, Place::kResting,
-                            Place::kParked, Place::kAssumed, Place::kAdmitted, Place::kDraining}) {
-    places[place] = 0;
-  }
-  CollectQueues(snapshot, sink, &places);
-  CollectQuotas(snapshot, sink, &places);
-  if (snapshot.unplaced != nullptr) {
-    for (const UnitSnapshot& unit : *snapshot.unplaced) ++places[unit.place];
-  }
-  for (const auto& [place, count] : places) {
-    sink->Gauge("koord_queue_units", "Unfinished queueunits by the place they are in.",
-                {{"place", std::string(PlaceName(place))}}, static_cast<double>(count));
-  }
+  CollectQueues(snapshot, sink);
+  CollectQuotas(snapshot, sink);
+  CollectUnits(snapshot, sink);
   if (snapshot.units_by_type != nullptr) {
     for (const auto& [type, count] : *snapshot.units_by_type) {
       sink->Gauge("queueunits_by_job_type", kTypeHelp, {{"namespace", type.first}, {"type", type.second}},

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/scheduler/runtime/testing/small_world.h"
 
 namespace kq::scheduler {
@@ -53,6 +54,12 @@ Snapshot Busy() {
   queue->ready = 1;
   queue->parked = 2;
   queue->resting = 4;
+  for (const Place place : {Place::kReady, Place::kParked, Place::kParked}) {
+    UnitSnapshot waiting;
+    waiting.unit = std::make_shared<QueueUnit>(UnitValue(absl::StrCat("w", queue->waiting.size()), 1, 1000));
+    waiting.place = place;
+    queue->waiting.push_back(waiting);
+  }
   snapshot.queues = {queue};
 
   auto quota = std::make_shared<QuotaSnapshot>();
@@ -111,6 +118,35 @@ TEST_CASE("the gauges of the contract come from the newest picture") {
   CHECK(world.Value(R"(koord_queue_units{place="admitted"})") == "1");
   CHECK(world.Value(R"(koord_queue_units{place="assumed"})") == "1");
   CHECK(world.Value(R"(koord_queue_units{place="parked"})") == "2");
+}
+
+TEST_CASE("who holds quota counts once, also while it waits for more or its quota is gone") {
+  World world;
+  UnitSnapshot grows = Busy().quotas[0]->charged[0];
+  grows.place = Place::kParked;
+  auto unit = std::make_shared<QueueUnit>(*grows.unit);
+  unit->pod_sets = {{"worker", 2, {{"cpu", 1000}}}};
+  unit->admissions = {{.name = "worker", .replicas = 1, .resources = {}, .reclaim_replicas = {}}};
+  grows.unit = unit;
+  Snapshot snapshot = Busy();
+  auto queue = std::make_shared<QueueSnapshot>(*snapshot.queues[0]);
+  queue->waiting = {grows};
+  auto quota = std::make_shared<QuotaSnapshot>(*snapshot.quotas[0]);
+  quota->charged.push_back(grows);
+  snapshot.queues = {queue};
+  snapshot.quotas = {quota};
+  world.Publish(snapshot);
+  CHECK(world.Value(R"(koord_queue_units{place="parked"})") == "1");
+  CHECK(world.Value(R"(koord_queue_units{place="admitted"})") == "1");
+  CHECK(world.Value(R"(dequeued_quota_usage_by_namespace{namespace="default",resource="cpu"})") == "5.5");
+
+  snapshot.unplaced = std::make_shared<std::vector<UnitSnapshot>>(
+      std::vector<UnitSnapshot>{quota->charged.begin(), quota->charged.begin() + 2});
+  snapshot.quotas.clear();  // deleted; who holds it is unplaced, or waits
+  world.Publish(snapshot);
+  CHECK(world.Value(R"(koord_queue_units{place="parked"})") == "1");
+  CHECK(world.Value(R"(koord_queue_units{place="admitted"})") == "1");
+  CHECK(world.Value(R"(dequeued_quota_usage_by_namespace{namespace="default",resource="cpu"})") == "5.5");
 }
 
 TEST_CASE("series of what is gone vanish") {
@@ -205,6 +241,7 @@ TEST_CASE("who waits is shown by what they ask for, why, and since when") {
   World world;
   Snapshot snapshot = Busy();
   auto queue = std::make_shared<QueueSnapshot>(*snapshot.queues[0]);
+  queue->waiting.clear();
   const auto waits = [&](const char* name, absl::Time since, Refusal refusal) {
     UnitSnapshot one;
     one.unit = std::make_shared<QueueUnit>(UnitValue(name, 5, 1500));
@@ -226,7 +263,8 @@ TEST_CASE("who waits is shown by what they ask for, why, and since when") {
   CHECK(world.Value(R"(koord_queue_queue_waiting_units{queue="team-a",reason="OverMax"})") == "2");
   CHECK(world.Value(R"(koord_queue_queue_waiting_units{queue="team-a",reason="NotAsked"})") == "1");
   CHECK(world.Value(R"(koord_queue_queue_waiting_since_timestamp_seconds{queue="team-a"})") == "1700000000");
-  world.Publish(Busy());
+  snapshot.queues = {std::make_shared<QueueSnapshot>()};
+  world.Publish(snapshot);
   CHECK(world.registry.Text().find("koord_queue_queue_waiting") == std::string::npos);
 }
 
