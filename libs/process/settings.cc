@@ -98,4 +98,22 @@ absl::Status FeatureGates::Check() const {
   return mistakes.Sum();
 }
 
+std::vector<std::string> FeatureGates::Warnings() const {
+  const std::map<std::string, const char*> instead = {
+      {"ElasticQuota", "ElasticQuotas are always what quotas are"},
+      {"ElasticQuotaTreeBuildQueueForQuota", "there are no ElasticQuotaTrees"},
+      {"ElasticQuotaTreeCheckAvailableQuota", "there are no ElasticQuotaTrees"},
+      {"ElasticQuotaTreeDecoupledQueue", "there are no ElasticQuotaTrees"},
+      {"MaximumExecutionTime", "no time limit of a job is enforced"},
+      {"QueueUnitActive", "spec.active always counts"},
+      {"QueueUnitRequeueState", "nothing is requeued after a time"}};
+  std::vector<std::string> warnings;
+  for (const auto& [gate, by_default] : Defaults()) {
+    const auto what = instead.find(gate);
+    if (what == instead.end() || On(gate) == by_default) continue;
+    warnings.push_back(absl::StrCat("--feature-gates: ", gate, " has no effect in this version: ", what->second));
+  }
+  return warnings;
+}
+
 }  // namespace kq

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -64,6 +65,8 @@ struct FeatureGates {
   void Register(FlagSet* flags);
   // Some need others.
   absl::Status Check() const;
+  // A sentence for each gate that was turned and changes nothing: all but QueueUnitConditions.
+  std::vector<std::string> Warnings() const;
   // REQUIRES: the gate exists.
   bool On(const std::string& name) const { return on.at(name); }
 };

@@ -76,6 +76,22 @@ TEST_CASE("gates that need each other, and gates that there are not") {
   FeatureGates good;
   CHECK(Parse({"--feature-gates=QueueUnitConditions=false"}, &good).empty());
   CHECK_FALSE(good.On("QueueUnitConditions"));
+  CHECK(good.Warnings().empty());
+}
+
+TEST_CASE("each gate but one that is turned is told to have no effect, and what is so instead") {
+  for (const auto& [gate, by_default] : FeatureGates::Defaults()) {
+    FeatureGates gates;
+    CHECK(gates.Warnings().empty());
+    gates.on[gate] = !by_default;
+    CAPTURE(gate);
+    if (gate == "QueueUnitConditions") {
+      CHECK(gates.Warnings().empty());
+    } else {
+      REQUIRE(gates.Warnings().size() == 1);
+      CHECK_THAT(gates.Warnings()[0], Catch::Contains(gate + " has no effect in this version: "));
+    }
+  }
 }
 
 TEST_CASE("a process is known by its pod, or else by its host") {

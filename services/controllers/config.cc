@@ -91,14 +91,6 @@ void RegisterIgnoredFlags(FlagSet* flags) {
   }
 }
 
-// Gates that are known but change nothing here.
-void WarnOfGates(Config* config) {
-  for (const char* gate : {"QueueUnitActive", "QueueUnitRequeueState", "MaximumExecutionTime"}) {
-    if (!config->gates.On(gate)) continue;
-    config->warnings.push_back(absl::StrCat("--feature-gates: ", gate, " has no effect in this version"));
-  }
-}
-
 }  // namespace
 
 LeaseSettings Config::Lease() const {
@@ -130,7 +122,8 @@ std::optional<int> ParseConfig(int argc, const char* const* argv, Config* config
   RegisterFlags(&flags, config);
   if (const std::optional<int> code = flags.ParseOrExitCode(argc, argv)) return code;
   config->warnings.insert(config->warnings.begin(), flags.warnings().begin(), flags.warnings().end());
-  WarnOfGates(config);
+  const std::vector<std::string> gates = config->gates.Warnings();
+  config->warnings.insert(config->warnings.end(), gates.begin(), gates.end());
   return std::nullopt;
 }
 

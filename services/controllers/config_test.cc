@@ -58,6 +58,14 @@ TEST_CASE("flags of the original are understood") {
   CHECK(parsed.warnings.size() == 3);
 }
 
+TEST_CASE("a gate that changes nothing is said") {
+  const std::vector<const char*> arguments = {"koord-queue-controllers", "--feature-gates=QueueUnitActive=true,ElasticQuota=true"};
+  Config config;
+  CHECK_FALSE(ParseConfig(static_cast<int>(arguments.size()), arguments.data(), &config).has_value());
+  REQUIRE(config.warnings.size() == 1);
+  CHECK_THAT(config.warnings[0], Catch::Contains("QueueUnitActive has no effect"));
+}
+
 TEST_CASE("everything that is wrong is told at once") {
   const auto has_all = [](const std::string& errors, const std::vector<std::string>& words) {
     for (const std::string& word : words) {

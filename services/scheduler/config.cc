@@ -221,6 +221,8 @@ std::optional<int> ParseConfig(int argc, const char* const* argv, Config* config
   RegisterFlags(&flags, config);
   if (const std::optional<int> code = flags.ParseOrExitCode(argc, argv)) return code;
   config->warnings.insert(config->warnings.begin(), flags.warnings().begin(), flags.warnings().end());
+  const std::vector<std::string> gates = config->gates.Warnings();
+  config->warnings.insert(config->warnings.end(), gates.begin(), gates.end());
   return std::nullopt;
 }
 

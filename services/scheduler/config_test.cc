@@ -59,6 +59,14 @@ TEST_CASE("the flags of the original's chart are understood, and what has no eff
   CHECK(config.warnings.size() == 3);
 }
 
+TEST_CASE("a gate that changes nothing is said") {
+  const std::vector<const char*> arguments = {"koord-queue", "--feature-gates=QueueUnitActive=true,ElasticQuota=true"};
+  Config config;
+  CHECK_FALSE(ParseConfig(static_cast<int>(arguments.size()), arguments.data(), &config).has_value());
+  REQUIRE(config.warnings.size() == 1);
+  CHECK_THAT(config.warnings[0], Catch::Contains("QueueUnitActive has no effect"));
+}
+
 TEST_CASE("a switch of the original whose part is a process of its own now: the log names the process") {
   for (const auto& [flag, process] : std::vector<std::pair<std::string, std::string>>{
            {"enableApiHandler", "koord-queue-debug-api"}, {"enableVisibilityServer", "koord-queue-visibility"}}) {

@@ -9,7 +9,7 @@ namespace v1 = queueing::v1;
 CannedScheduler::CannedScheduler(const std::shared_ptr<grpc::ServerCredentials>& credentials)
     : FakeScheduler(credentials), units_(Units()), decisions_(Decided()) {
   SetExplanation(Explained());
-  Send({});
+  TellOfChange();
 }
 
 CannedScheduler::~CannedScheduler() { Stop(); }
@@ -19,7 +19,13 @@ void CannedScheduler::SetUnits(const v1::ListUnitsResponse& units) {
     MutexLock lock(&mu_);
     units_ = units;
   }
-  Send({});
+  TellOfChange();
+}
+
+void CannedScheduler::TellOfChange() {
+  v1::SnapshotChange change;
+  change.mutable_id()->set_revision(++revision_);
+  Send(change);
 }
 
 void CannedScheduler::ForgetDecisions() {

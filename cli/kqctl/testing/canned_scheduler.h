@@ -3,6 +3,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -35,6 +37,9 @@ class CannedScheduler final : public kq::testing::FakeScheduler {
                          queueing::v1::DecisionsResponse* response) override;
 
  private:
+  void TellOfChange();
+
+  std::atomic<uint64_t> revision_{0};
   mutable Mutex mu_;
   queueing::v1::ListUnitsResponse units_ ABSL_GUARDED_BY(mu_);
   queueing::v1::DecisionsResponse decisions_ ABSL_GUARDED_BY(mu_);
