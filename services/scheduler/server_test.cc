@@ -269,15 +269,21 @@ TEST_CASE("a leader that cannot renew its lease wants the process to end, and wr
   cluster.CreateQuota("team-a", 4);
   const std::unique_ptr<Server> server = cluster.Start();
   Await([&] { return server->Leads(); });
-  Await([&] { return !OnServer(cluster.api, Queues(), {"koord-queue", "team-a"}).is_null(); });
+  Await([&] { return cluster.LabelOf("kq-0") == "true"; });
+  Await([&] { return absl::StrContains(server->MetricsText(), "queueunits_in_active_queue{queue=\"team-a\"} 0"); });
   cluster.api.set_faults([](const FakeCall& call) {
     const bool lease = call.resource == kLeases;
     return FakeFault{lease ? FakeFault::Kind::kRefused : FakeFault::Kind::kNone, absl::ZeroDuration()};
   });
   Await([&] { return cluster.exits == 1; });
   CHECK_FALSE(server->Leads());
+  for (const char* family : {"queueunits_", "dequeued_quota_usage", "koord_queue_queue_trouble", "job_schedule_at"}) {
+    CAPTURE(family);
+    CHECK_FALSE(absl::StrContains(server->MetricsText(), family));
+  }
   cluster.CreateUnit("a", 1);
   server->Stop();
+  CHECK(cluster.LabelOf("kq-0").empty());
   CHECK(cluster.Phase("a") != "Dequeued");
 }
 
