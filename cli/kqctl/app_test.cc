@@ -24,8 +24,8 @@
 namespace kq::kqctl {
 namespace {
 
-using testing::CheckGolden;
 using testing::CannedScheduler;
+using testing::CheckGolden;
 
 struct Ran {
   int code = 0;

@@ -59,7 +59,8 @@ TEST_CASE("flags of the original are understood") {
 }
 
 TEST_CASE("a gate that changes nothing is said") {
-  const std::vector<const char*> arguments = {"koord-queue-controllers", "--feature-gates=QueueUnitActive=true,ElasticQuota=true"};
+  const std::vector<const char*> arguments = {"koord-queue-controllers",
+                                              "--feature-gates=QueueUnitActive=true,ElasticQuota=true"};
   Config config;
   CHECK_FALSE(ParseConfig(static_cast<int>(arguments.size()), arguments.data(), &config).has_value());
   REQUIRE(config.warnings.size() == 1);
