@@ -7,6 +7,7 @@
 #include "services/scheduler/core/core_state.h"
 
 namespace kq::scheduler {
+
 std::vector<Decision> Core::RunCycle(absl::Time now) {
   CoreState& state = *state_;
   state.last_cycle.clear();
