@@ -250,6 +250,71 @@ TEST_CASE("a job that grew after its admission waits for the rest") {
   CHECK(world.Admissions("a") == "a=2/0");
 }
 
+TEST_CASE("a job that grows while it runs is charged for what runs, and told") {
+  JobWorld world;
+  world.Start();
+  world.CreateJob("a", "{'spec':{'parallelism':0,'completions':null}}");
+  world.Settle();
+  world.Admit("a");
+  world.Settle();
+  world.PatchJob("a", "{'spec':{'parallelism':2}}");
+  for (int i = 0; i < 2; ++i) world.CreatePod("a", i, "Running");
+  world.Advance(absl::Seconds(2));
+  CHECK(world.Admissions("a") == "a=2/2");
+  CHECK(world.events == Texts{"Normal Resume ns/a", "Warning RunsWithoutAdmission ns/a"});
+}
+
+// The template of a suspended job may ask for something else at any time.
+std::string AsksFor(const std::string& cpu) {
+  return absl::StrCat("{'spec':{'template':{'spec':{'containers':[{'name':'c','image':'i','resources':{'requests':",
+                      "{'cpu':'", cpu, "','memory':'8Gi'}}}]}}}}");
+}
+
+TEST_CASE("a job that asks for more than was admitted is not released for it, but waits again") {
+  Waiting world;
+  SECTION("its template was changed after the admission") {
+    world.Admit("a");
+    world.PatchJob("a", AsksFor("30"));
+  }
+  SECTION("... or before it, while nobody looked") {
+    world.Stop();
+    world.PatchJob("a", AsksFor("30"));
+    world.Admit("a");
+    world.Start();
+  }
+  SECTION("... or its unit was changed") {
+    world.Stop();
+    PatchRequest cheaper;
+    cheaper.resource = world.units;
+    cheaper.key = {"ns", "a"};
+    cheaper.patch = FromText(
+        "{'spec':{'podSet':[{'name':'a','count':1,'template':{'spec':{'containers':[{'name':'c','resources':"
+        "{'requests':{'cpu':'1m','memory':'1'}}}]}}}]}}");
+    REQUIRE(world.api().Patch(cheaper).ok());
+    world.Admit("a");
+    world.Start();
+  }
+  world.Settle();
+  CHECK(world.Suspended("a"));
+  CHECK(world.Phase("a") == "Enqueued");
+  CHECK(world.Admissions("a").empty());
+  CHECK(StringAt(world.Unit("a"), {"status", "message"}) == "Enqueued because its pods ask for more than was admitted");
+  CHECK(world.events == Texts{"Warning AdmissionOutgrown ns/a"});
+  world.Admit("a");
+  world.Settle();
+  CHECK_FALSE(world.Suspended("a"));
+  CHECK(world.events.back() == "Normal Resume ns/a");
+}
+
+TEST_CASE("a job that asks for less than was admitted is released") {
+  Waiting world;
+  world.Admit("a");
+  world.PatchJob("a", AsksFor("1"));
+  world.Settle();
+  CHECK_FALSE(world.Suspended("a"));
+  CHECK(world.events == Texts{"Normal Resume ns/a"});
+}
+
 TEST_CASE("a priority class that comes later counts") {
   JobWorld world;
   world.Start();

@@ -121,8 +121,9 @@ JobReconciler::Done JobReconciler::Adopt(const JobView& view) {
   if (done.status.ok() && done.made) {
     pacer_.Settled(view.job_key);
     Tell(view, EventType::kWarning, "RunsWithoutAdmission",
-         absl::StrCat("Job is not suspended although QueueUnit ", view.unit_key.ToString(),
-                      " was not admitted; it counts against its quota, even above the limit"));
+         absl::StrCat("Job is not suspended, and QueueUnit ", view.unit_key.ToString(),
+                      " is not admitted (un-suspended by hand, or the unit was deleted); it counts against its "
+                      "quota, even above the limit"));
   }
   return done;
 }
@@ -135,7 +136,13 @@ JobReconciler::Done JobReconciler::WriteReport(const JobView& view, Phase phase)
   }
   if (view.report.admissions != view.unit.admissions) change.admissions = view.report.admissions;
   Done done = WriteStatus(view, std::move(change));
-  if (done.status.ok() && done.made) pacer_.Settled(view.job_key);
+  if (!done.status.ok() || !done.made) return done;
+  pacer_.Settled(view.job_key);
+  if (GoesBeyond(view.report, view.unit)) {
+    Tell(view, EventType::kWarning, "RunsWithoutAdmission",
+         absl::StrCat("Job grew while it runs: pods that QueueUnit ", view.unit_key.ToString(),
+                      " was not admitted for count against its quota, even above the limit"));
+  }
   return done;
 }
 
@@ -161,8 +168,16 @@ JobReconciler::Done JobReconciler::Requeue(const JobView& view) {
   change.message = "Enqueued";
   if (view.unit.phase == Phase::kPreempted) change.message = "Enqueued after preempted";
   if (view.unit.phase == Phase::kTimeoutBackoff) change.message = "Enqueued because backoff timeout";
+  const bool outgrown = HoldsQuota(view.unit.phase) && view.seen.outgrown;
+  if (outgrown) change.message = "Enqueued because its pods ask for more than was admitted";
   change.admissions.emplace();
-  return WriteStatus(view, std::move(change));
+  Done done = WriteStatus(view, std::move(change));
+  if (outgrown && done.status.ok() && done.made) {
+    Tell(view, EventType::kWarning, "AdmissionOutgrown",
+         absl::StrCat("Job asks for more than QueueUnit ", view.unit_key.ToString(),
+                      " was admitted for; it waits in its queue again"));
+  }
+  return done;
 }
 
 JobReconciler::Done JobReconciler::ClearAdmissions(const JobView& view) {

@@ -25,6 +25,21 @@ bool IsCovered(const QueueUnit& unit) {
   });
 }
 
+// What was reserved for the replicas of a pod set is less than they ask for now. Whoever
+// did not say what was reserved meant what they ask for.
+bool IsOutgrown(const QueueUnit& unit) {
+  return std::any_of(unit.admissions.begin(), unit.admissions.end(), [&unit](const Admission& admission) {
+    if (admission.resources.Empty()) return false;
+    const auto set = std::find_if(unit.pod_sets.begin(), unit.pod_sets.end(),
+                                  [&admission](const PodSet& s) { return s.name == admission.name; });
+    if (set == unit.pod_sets.end()) return false;
+    const Resources asked = ReservedFor(*set, admission.replicas);
+    return std::any_of(asked.begin(), asked.end(), [&admission](const Resources::Entry& entry) {
+      return entry.amount > admission.resources.At(entry.name);
+    });
+  });
+}
+
 bool IsSuspendedState(JobState state) {
   return state == JobState::kWaiting || state == JobState::kStopping || state == JobState::kHolding ||
          state == JobState::kHeld;
@@ -58,6 +73,7 @@ void LookAtUnit(const JobAdapter& adapter, absl::Time now, JobView* view) {
   seen.phase = view->unit.phase;
   seen.has_admissions = !view->unit.admissions.empty();
   seen.covered = IsCovered(view->unit);
+  seen.outgrown = IsOutgrown(view->unit);
   view->backoff_until = BackoffUntil(*view->unit_object);
   seen.backoff_over = view->unit.phase != Phase::kTimeoutBackoff || now >= view->backoff_until;
   if (seen.claim != Claim::kOurs) return;

@@ -100,6 +100,7 @@ Step PlanNextStep(const Observation& seen) {
   if (!seen.priced && seen.job == JobState::kWaiting) return Step::kReportInvalid;
   if (seen.priced && !seen.spec_current && !IsOver(seen.job)) return Step::kSyncSpec;
   if (step == Step::kNone) return PlanRest(seen);
+  if (step == Step::kResume && seen.outgrown) return Step::kRequeue;
   if (step == Step::kResume && !seen.covered) return Step::kNone;
   if (step == Step::kRequeue && !seen.backoff_over) return Step::kNone;
   if (step == Step::kRun && !seen.marked) return Step::kMarkReleased;

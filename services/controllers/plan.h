@@ -16,7 +16,7 @@
 //   succeeded, failed  anything                Succeed, Fail: quota is free
 //   gone               anything                Collect
 //
-// Going back. Three ways lead a unit back into its queue, and each has one rule:
+// Going back. Four ways lead a unit back into its queue, and each has one rule:
 //
 //   The user suspends a released job. It is *held*: Hold sets the phase back to
 //   Enqueued. The admissions stay, and so the quota stays charged, until the last
@@ -28,6 +28,9 @@
 //   stops the job and takes the mark of the release off it; when the pods are
 //   gone (and a backoff is over), Requeue sets the phase to Enqueued and clears
 //   the admissions. From then on it is a waiting unit like any other.
+//
+//   A job that waits asks for more than its unit was admitted for: its template was
+//   changed on the way, or the unit was. Requeue, once the unit follows the job.
 //
 //   Someone un-suspends a job that was not admitted. It runs, so it is charged:
 //   Adopt gives it full admissions even above the limit, MarkReleased writes on
@@ -75,7 +78,8 @@ struct Observation {
   Claim claim = Claim::kNone;
   Phase phase = Phase::kUnset;
   bool has_admissions = false;
-  bool covered = false;        // the admissions are enough for every pod set
+  bool covered = false;        // the admissions are enough replicas of every pod set
+  bool outgrown = false;       // ... but of smaller ones than those of now
   bool spec_current = true;    // spec, labels and annotations follow the job
   bool counts_current = true;  // admissions and podState follow the pods
   bool backoff_over = true;    // of a unit in TimeoutBackoff

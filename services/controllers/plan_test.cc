@@ -146,6 +146,14 @@ TEST_CASE("what else counts beside phase and job state") {
   const auto c = GENERATE(values<Case>({
       {"a partial admission does not release the job", JobState::kWaiting, Phase::kDequeued,
        [](Observation* o) { o->covered = false; }, Step::kNone},
+      {"what was admitted for less goes back to its queue", JobState::kWaiting, Phase::kDequeued,
+       [](Observation* o) { o->outgrown = true; }, Step::kRequeue},
+      {"... also when not all of it was admitted", JobState::kWaiting, Phase::kDequeued,
+       [](Observation* o) { o->outgrown = !(o->covered = false); }, Step::kRequeue},
+      {"... once its unit says what it asks for", JobState::kWaiting, Phase::kDequeued,
+       [](Observation* o) { o->outgrown = !(o->spec_current = false); }, Step::kSyncSpec},
+      {"a job that runs is not stopped for what it asks for", JobState::kRunning, Phase::kRunning,
+       [](Observation* o) { o->outgrown = true; }, Step::kNone},
       {"the unit follows the job before the job is released", JobState::kWaiting, Phase::kDequeued,
        [](Observation* o) { o->spec_current = false; }, Step::kSyncSpec},
       {"a held unit is made inactive before it is requeued", JobState::kHeld, Phase::kDequeued,
@@ -196,7 +204,7 @@ TEST_CASE("a job is un-suspended for an admission of its own unit only") {
   int resumed = 0;
   for (const Phase phase : kAllPhases) {
     for (const JobState job : AllJobStates()) {
-      for (int bits = 0; bits < 512; ++bits) {
+      for (int bits = 0; bits < 1024; ++bits) {
         Observation seen;
         seen.job = job;
         seen.phase = phase;
@@ -207,11 +215,13 @@ TEST_CASE("a job is un-suspended for an admission of its own unit only") {
         seen.covered = (bits & 16) != 0;
         seen.spec_current = (bits & 32) != 0;
         seen.counts_current = (bits & 64) != 0;
-        seen.claim = static_cast<Claim>(bits >> 7);
+        seen.outgrown = (bits & 128) != 0;
+        seen.claim = static_cast<Claim>(bits >> 8);
         if (PlanNextStep(seen) != Step::kResume) continue;
         ++resumed;
         REQUIRE(seen.claim == Claim::kOurs);
         REQUIRE(seen.covered);
+        REQUIRE_FALSE(seen.outgrown);
         REQUIRE(seen.spec_current);
         REQUIRE(job == JobState::kWaiting);
         REQUIRE((phase == Phase::kDequeued || phase == Phase::kSchedReady || phase == Phase::kSchedSucceed));

@@ -54,6 +54,18 @@ bool ChangesCharge(const PodReport& report, const QueueUnit& unit) {
   return false;
 }
 
+bool GoesBeyond(const PodReport& report, const QueueUnit& unit) {
+  const auto replicas = [](const std::vector<Admission>& admissions, const std::string& name) {
+    const auto at =
+        std::find_if(admissions.begin(), admissions.end(), [&](const Admission& a) { return a.name == name; });
+    return at == admissions.end() ? -1 : at->replicas;
+  };
+  return std::any_of(unit.pod_sets.begin(), unit.pod_sets.end(), [&](const PodSet& set) {
+    const int64_t before = replicas(unit.admissions, set.name);
+    return before >= 0 && before < set.count && before < replicas(report.admissions, set.name);
+  });
+}
+
 absl::Duration ReportPacer::Wait(const ObjectKey& job, Urgency urgency, absl::Time now) {
   MutexLock lock(&mu_);
   const absl::Time changed = changed_.try_emplace(job, now).first->second;

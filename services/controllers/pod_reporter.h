@@ -40,6 +40,9 @@ PodReport ReportFor(const QueueUnit& unit, const PodCounts& pods);
 // what is charged changes, which is worth a write of its own.
 bool Differs(const PodReport& report, const QueueUnit& unit);
 bool ChangesCharge(const PodReport& report, const QueueUnit& unit);
+// Whether it says that pods run which were not admitted, since the job grew. Not so
+// where a pod is still there while another takes its place.
+bool GoesBeyond(const PodReport& report, const QueueUnit& unit);
 
 struct ReportPacing {
   // From the first change to the write, where the phase or what is charged changes;

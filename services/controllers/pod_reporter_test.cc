@@ -115,6 +115,19 @@ TEST_CASE("a report that was written changes nothing more") {
   CHECK(ReportFor(unit, pods) == report);
 }
 
+TEST_CASE("pods beyond the admission are told of where the job grew, not where one replaces another") {
+  const PodCounts three{.running = 3, .pending = 0, .bound = 3};
+  const auto goes_beyond = [&](int64_t count, std::vector<Admission> admissions) {
+    const QueueUnit unit = Unit(Phase::kRunning, count, std::move(admissions));
+    return GoesBeyond(ReportFor(unit, three), unit);
+  };
+  CHECK(goes_beyond(3, {Of(2, 2)}));
+  CHECK(goes_beyond(10, {Of(0, 0)}));
+  CHECK_FALSE(goes_beyond(10, {Of(3, 2)}));  // the rest waits
+  CHECK_FALSE(goes_beyond(2, {Of(2, 2)}));   // one goes, another came
+  CHECK_FALSE(goes_beyond(3, {}));           // of an older version
+}
+
 TEST_CASE("reports wait for each other, and mere counts longer") {
   const absl::Time start = absl::UnixEpoch();
   const auto at = [&](double seconds) { return start + absl::Seconds(seconds); };
