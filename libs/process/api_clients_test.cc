@@ -1,16 +1,13 @@
 #include "libs/process/api_clients.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "libs/http/http_server.h"
+#include "libs/http/testing/certificates.h"
 
 namespace kq {
 namespace {
@@ -28,19 +25,20 @@ class Cluster {
     });
     REQUIRE(server.ok());
     server_ = *std::move(server);
-    std::ofstream file(kubeconfig_);
-    file << "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"
-         << "users: [{name: u, user: {token: t}}]\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:"
-         << server_->port() << "'}}]\n";
+    kubeconfig_ = folder_.Write(
+        "kubeconfig",
+        absl::StrCat(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: "
+            "u}}]\nusers: [{name: u, user: {token: t}}]\nclusters: [{name: c, cluster: {server: '",
+            "http://127.0.0.1:", server_->port(), "'}}]\n"));
   }
-  ~Cluster() { std::filesystem::remove(kubeconfig_); }
 
   const std::string& kubeconfig() const { return kubeconfig_; }
   std::atomic<int> leases{0}, others{0};
 
  private:
-  const std::string kubeconfig_ =
-      (std::filesystem::temp_directory_path() / absl::StrCat("api_clients_test.", getpid())).string();
+  const testing::TestFolder folder_;
+  std::string kubeconfig_;
   std::unique_ptr<HttpServer> server_;
 };
 
