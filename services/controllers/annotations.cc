@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -49,6 +50,22 @@ std::optional<int32_t> MaxExecutionSeconds(const Json& object) {
   int32_t seconds = 0;
   if (!absl::SimpleAtoi(AnnotationOf(object, kMaxExecutionAnnotation), &seconds) || seconds <= 0) return std::nullopt;
   return seconds;
+}
+
+std::vector<std::pair<absl::string_view, std::string>> IgnoredAnnotations(const Json& object) {
+  constexpr size_t kShown = 64;
+  std::vector<std::pair<absl::string_view, std::string>> ignored;
+  const auto look = [&](absl::string_view key, bool understood, absl::string_view wanted) {
+    const std::string value = AnnotationOf(object, key);
+    if (understood || value.empty()) return;
+    ignored.emplace_back(
+        key, absl::StrCat("annotation ", key, ": \"", absl::CEscape(absl::string_view(value).substr(0, kShown)),
+                          value.size() > kShown ? "..." : "", "\" is no ", wanted));
+  };
+  look(kPriorityAnnotation, PriorityOverride(object).has_value(), "whole number of 32 bits");
+  look(kActiveAnnotation, ActiveOverride(object).has_value(), "true or false");
+  look(kMaxExecutionAnnotation, MaxExecutionSeconds(object).has_value(), "number of seconds above 0");
+  return ignored;
 }
 
 std::string GoTimeText(absl::Time time) {

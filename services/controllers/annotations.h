@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -45,6 +47,10 @@ std::optional<int32_t> PriorityOverride(const Json& object);
 std::optional<bool> ActiveOverride(const Json& object);
 // A positive int32.
 std::optional<int32_t> MaxExecutionSeconds(const Json& object);
+
+// The annotations of these three that are there and say nothing that counts, in words for
+// people: "annotation KEY: \"abc\" is no whole number of 32 bits". Long values are cut.
+std::vector<std::pair<absl::string_view, std::string>> IgnoredAnnotations(const Json& object);
 
 // Go's printed form of a time: "2026-11-29 21:26:16.123456789 +0000 UTC".
 std::string GoTimeText(absl::Time time);

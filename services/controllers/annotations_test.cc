@@ -42,6 +42,25 @@ TEST_CASE("the longest execution counts if it is positive") {
   CHECK(MaxExecutionSeconds(Annotated(kMaxExecutionAnnotation, "3600")) == 3600);
 }
 
+TEST_CASE("annotations that say nothing that counts are named, with what they say") {
+  const auto words = [](absl::string_view key, const std::string& value) {
+    const auto ignored = IgnoredAnnotations(Annotated(key, value));
+    if (ignored.empty()) return std::string();
+    REQUIRE(ignored.size() == 1);
+    CHECK(ignored[0].first == key);
+    return ignored[0].second;
+  };
+  CHECK(words(kPriorityAnnotation, "7").empty());
+  CHECK(words(kPriorityAnnotation, "high") ==
+        "annotation scheduling.x-k8s.io/priority: \"high\" is no whole number of 32 bits");
+  CHECK_THAT(words(kPriorityAnnotation, "99999999999"), Catch::Contains("99999999999"));
+  CHECK(words(kActiveAnnotation, "F").empty());
+  CHECK_THAT(words(kActiveAnnotation, "no"), Catch::EndsWith("\"no\" is no true or false"));
+  CHECK_THAT(words(kMaxExecutionAnnotation, "-1"), Catch::EndsWith("\"-1\" is no number of seconds above 0"));
+  CHECK(words(kMaxExecutionAnnotation, std::string(100'000, 'x')).size() < 200);
+  CHECK(IgnoredAnnotations(Json(JsonObject())).empty());
+}
+
 TEST_CASE("the new quota label wins over the old one") {
   const auto labelled = [](const JsonObject& labels) {
     return Json(JsonObject{{"metadata", JsonObject{{"labels", labels}}}});

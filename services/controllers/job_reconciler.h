@@ -127,6 +127,8 @@ class JobReconciler {
   Done AfterUnitWrite(const JobView& view, const absl::StatusOr<Json>& answer);
   Done AfterJobWrite(const JobView& view, const absl::StatusOr<Json>& answer);
 
+  // Of the annotations in `written`, which a unit just got from its job.
+  void TellIgnored(const JobView& view, const Json& written) const;
   void Tell(const JobView& view, EventType type, absl::string_view reason, absl::string_view message) const;
   // As Tell, a Warning, but not twice in a row the same.
   Done Complain(const JobView& view, absl::string_view reason, absl::string_view message);

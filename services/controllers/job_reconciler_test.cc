@@ -224,6 +224,23 @@ TEST_CASE("a unit follows its job while the job waits") {
   CHECK(unit.at("spec").at("podSet").at(0).at("count") == 3);
 }
 
+TEST_CASE("an annotation without a meaning is told on the job, once for each value") {
+  JobWorld world;
+  world.Start();
+  world.CreateJob("a", "{'metadata':{'annotations':{'scheduling.x-k8s.io/priority':'high'}}}");
+  world.Settle();
+  CHECK(world.event_texts ==
+        Texts{"AnnotationIgnored: annotation scheduling.x-k8s.io/priority: \"high\" is no whole number of 32 bits; "
+              "it is ignored"});
+  world.PatchJob("a", "{'spec':{'parallelism':2,'completions':2}}");
+  world.Settle();
+  CHECK(world.events.size() == 1);
+  world.PatchJob("a", "{'metadata':{'annotations':{'scheduling.x-k8s.io/priority':'1.5'}}}");
+  world.Settle();
+  CHECK(world.events.size() == 2);
+  CHECK(world.Phase("a") == "Enqueued");
+}
+
 TEST_CASE("a unit is active as long as its job's annotation says so, and again when it is taken off") {
   Waiting world;
   world.PatchJob("a", "{'metadata':{'annotations':{'scheduling.x-k8s.io/active':'false'}}}");

@@ -15,7 +15,15 @@ JobReconciler::Done JobReconciler::CreateUnit(const JobView& view) {
   if (absl::IsInvalidArgument(answer.status()) || absl::IsPermissionDenied(answer.status())) {
     Complain(view, "QueueUnitRefused", answer.status().message());
   }
+  if (answer.ok()) TellIgnored(view, *view.desired);
   return AfterUnitWrite(view, answer);
+}
+
+void JobReconciler::TellIgnored(const JobView& view, const Json& written) const {
+  for (const auto& [key, text] : IgnoredAnnotations(*view.job)) {
+    if (AnnotationOf(written, key).empty()) continue;
+    Tell(view, EventType::kWarning, "AnnotationIgnored", absl::StrCat(text, "; it is ignored"));
+  }
 }
 
 JobReconciler::Done JobReconciler::DeleteUnit(const JobView& view) {
@@ -48,6 +56,7 @@ absl::Duration JobReconciler::CollectRest(const JobView& view) {
 JobReconciler::Done JobReconciler::SyncSpec(const JobView& view) {
   const absl::StatusOr<Json> answer = PatchObserved(UnitResource(), *view.unit_object, Subresource::kNone, *view.patch);
   if (absl::IsInvalidArgument(answer.status())) Complain(view, "QueueUnitRefused", answer.status().message());
+  if (answer.ok()) TellIgnored(view, *view.patch);
   const std::string ignored = AnnotationOf(*view.patch, kIgnoredQuotaAnnotation);
   if (answer.ok() && !ignored.empty()) {
     Tell(view, EventType::kWarning, "QuotaChangeIgnored",
