@@ -26,6 +26,7 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(2);
 const std::string kApi = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
+const std::string kApiService = "apiservice v1alpha1.visibility.koord-queue.x-k8s.io";
 
 // A cluster with the processes, and the objects that lead the API server to them.
 class World {
@@ -130,7 +131,7 @@ void CheckDocumentedExample(const World& world) {
   CHECK(world.cluster().Kubectl(absl::StrCat(
             "get --raw \"", kApi, "/elasticquotas/team-a/queueunits?phase=Enqueued\" | jq '.items | length'")) ==
         "4\n");
-  CHECK(absl::StrContains(world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io"), "True"));
+  CHECK(absl::StrContains(world.cluster().Kubectl("get " + kApiService), "True"));
 }
 
 void CheckPages(const World& world) {
@@ -204,7 +205,7 @@ void CheckTooManyLongAnswers(const World& world) {
                     scheduler.address());
   narrow.Start();
   CHECK(Await(kPatience, [&] { return narrow.Ready(); }));
-  world.cluster().Kubectl(absl::StrCat("patch apiservice v1alpha1.visibility.koord-queue.x-k8s.io --type=merge -p '",
+  world.cluster().Kubectl(absl::StrCat("patch ", kApiService, " --type=merge -p '",
                                        JsonText(Json{{"spec", {{"service", {{"port", narrow.port()}}}}}}), "'"));
   const std::string units = kApi + "/queues/team-a/queueunits";
   CHECK(Await(kPatience, [&] { return absl::StrContains(world.Curl(units + "?limit=1"), "HTTP/1.1 200 "); }));
@@ -269,6 +270,18 @@ void CheckDirectVisitors(const World& world) {
   CHECK(CountOf(log, "QueueUnitsSummary") > 0);
 }
 
+// The API server is told to call us unverified, as the original's chart has it: not for long.
+void CheckVerified(const World& world) {
+  const auto spec = [&] {
+    return world.cluster().Kubectl(absl::StrCat("get ", kApiService, " -o json | jq -c .spec"));
+  };
+  world.cluster().Kubectl(absl::StrCat(
+      "patch ", kApiService, R"( --type=merge -p '{"spec":{"caBundle":null,"insecureSkipTLSVerify":true}}')"));
+  CHECK(Await(kPatience, [&] { return absl::StrContains(spec(), "\"caBundle\""); }));
+  CHECK_THAT(spec(), !Catch::Contains("insecureSkipTLSVerify"));
+  CHECK(Await(kPatience, [&] { return world.Answers(kApi + "/queues/team-a/queueunits"); }));
+}
+
 // The API server comes back with a front proxy's certificate of a new authority.
 void CheckNewFrontProxy(World& world) {
   const std::string key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes ";
@@ -299,6 +312,7 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   CheckForms(world);
   CheckUsers(world);
   CheckDirectVisitors(world);
+  CheckVerified(world);
   CheckNewFrontProxy(world);
   CheckTooManyLongAnswers(world);
 }
@@ -330,8 +344,7 @@ TEST_CASE("without a scheduler the data is refused as too old, and nothing else 
 std::string BundleFile(const World& world) {
   std::string file = LogFile("ca.crt");
   Run(absl::StrCat("echo '",
-                   world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io "
-                                           "-o jsonpath='{.spec.caBundle}'"),
+                   world.cluster().Kubectl(absl::StrCat("get ", kApiService, " -o jsonpath='{.spec.caBundle}'")),
                    "' | base64 -d > ", file));
   return file;
 }

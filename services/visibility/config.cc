@@ -46,7 +46,9 @@ void RegisterCertificateFlags(FlagSet* flags, Config* config) {
   flags->String("service-name", &config->service_name, "Service by which the API server calls.");
   flags->String("service-namespace", &config->service_namespace,
                 "Its namespace, and the Secret's. Empty: POD_NAMESPACE, else koord-queue.");
-  flags->String("apiservice", &config->api_service, "APIService whose caBundle is kept up to date. Empty: none is.");
+  flags->String(
+      "apiservice", &config->api_service,
+      "APIService whose caBundle is kept up to date, and never beside insecureSkipTLSVerify. Empty: none is.");
   flags->StringList("certificate-names", &config->certificate_names, "Names in the certificate besides the Service's.");
   flags->String("state-dir", &config->state_folder,
                 "Folder for the key and certificates in use. Empty: a new one for temporary files.");
