@@ -27,8 +27,8 @@ void RegisterServingFlags(FlagSet* flags, Config* config) {
   flags->String("metrics-bind-address", &config->metrics_address, "Where /metrics is served, plain HTTP.");
   flags->Duration("max-picture-age", &config->max_picture_age,
                   "Units are shown from no older snapshot of the scheduler; then the answer is 503.");
-  flags->Int("connection-limit", &config->connection_limit, "Connections at once; more are answered 503.",
-             {1, 100'000});
+  flags->Int("connection-limit", &config->connection_limit,
+             "Connections at once; one more gets a quiet one's place, or 503.", {1, 100'000});
   flags->Int("threads", &config->threads, "Threads that make answers.", {1, 64});
   flags->Int("long-answers", &config->long_answers, "Answers of many pieces that are sent at once; more get 429.",
              {1, 100'000});
