@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -181,6 +182,35 @@ void CheckForms(const World& world) {
                         Catch::Contains(R"("rows":[{"cells":["u2")"));
 }
 
+// What clients learn of the API, as the API server has put it together from what it asked us.
+void CheckDescriptions(const World& world) {
+  const std::string group = "visibility.koord-queue.x-k8s.io";
+  for (const auto& [path, said] : std::vector<std::pair<std::string, std::string>>{
+           {"/openapi/v2", R"("io.x-k8s.koord-queue.visibility.v1alpha1.QueueUnitsSummary":{)"},
+           {"/openapi/v2", absl::StrCat("\"", kApi, "/queues/{name}/queueunits\":{")},
+           {"/openapi/v3", absl::StrCat(R"("apis/)", group, R"(/v1alpha1":{)")},
+           {"/openapi/v3" + kApi, R"("io.x-k8s.koord-queue.visibility.v1alpha1.QueueUnitsSummary":{)"}}) {
+    CAPTURE(path, said);
+    CHECK(Await(kPatience, [&] { return absl::StrContains(world.Raw(path), said); }));
+  }
+  const std::string ask = "-H 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'";
+  CHECK(Await(kPatience, [&] {
+    const std::string answer = world.Curl("/apis", ask);
+    const absl::StatusOr<Json> list = ParseJson(answer.substr(answer.find("\r\n\r\n")));
+    if (!list.ok() || StringAt(*list, {"kind"}) != "APIGroupDiscoveryList") return false;
+    for (const Json& item : Find(*list, {"items"})->as_array()) {
+      const Json& version = item.at("versions").as_array().at(0);
+      if (StringAt(item, {"metadata", "name"}) == group && StringAt(version, {"freshness"}) == "Current")
+        return version.at("resources").as_array().size() == 2;
+    }
+    return false;
+  }));
+  // Nobody was refused meanwhile: each of the API server's own users may ask.
+  const std::string metrics = world.visibility().Metrics();
+  CHECK(CountOf(metrics, R"(requests_total{code="200",what="discovery"})") == 1);
+  CHECK(CountOf(metrics, R"(requests_total{code="403",what="discovery"})") == 0);
+}
+
 // With more units than a few clients can be sent at once: those that come too late are told to come again.
 void CheckTooManyLongAnswers(const World& world) {
   constexpr int kUnitsInList = 20'000;
@@ -310,6 +340,7 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   CheckSameAsKqctl(world);
   CheckErrors(world);
   CheckForms(world);
+  CheckDescriptions(world);
   CheckUsers(world);
   CheckDirectVisitors(world);
   CheckVerified(world);
