@@ -42,23 +42,24 @@ def load(path):
 
 
 def resolve(board, values_of, given):
-    """A value for each variable: the given one, else the current one, else the first that `values_of(selector,
-    label)` finds. ValueError where there is none."""
+    """A value for each variable. Of one with a query `values_of(selector, label)` is asked for all, as Grafana does for
+    its list: the given one of them, else the first. Of another the given one, else the current one. ValueError where
+    there is none, or not the given one."""
     values = {}
     for variable in board.variables:
         name, kind = variable["name"], variable["type"]
         if kind == "datasource":
             continue
-        if name in given:
-            values[name] = given[name]
-        elif kind == "query":
+        if kind == "query":
             found = re.fullmatch(r"label_values\((.+),\s*(\w+)\)", variable["query"])
             candidates = values_of(found.group(1), found.group(2)) if found else []
             if not candidates:
                 raise ValueError("variable %s has no value: %s" % (name, variable["query"]))
-            values[name] = candidates[0]
+            if given.get(name, candidates[0]) not in candidates:
+                raise ValueError("variable %s has no value %s: %s" % (name, given[name], variable["query"]))
+            values[name] = given.get(name, candidates[0])
         else:
-            values[name] = variable["current"]["value"]
+            values[name] = given[name] if name in given else variable["current"]["value"]
     return values
 
 

@@ -24,11 +24,11 @@ BOARDS = ("koord-queue.json", "operations.json")
 
 
 class FakePrometheus:
-    """Has one series for every selector and query, except those that contain `without`."""
+    """Has one series for every selector and query, except those that contain `without`; its labels have `values`."""
 
-    def __init__(self, without=None, nan=None):
+    def __init__(self, without=None, nan=None, values=("team-a", "team-b")):
         fake = self
-        self.without, self.nan = without, nan
+        self.without, self.nan, self.values = without, nan, list(values)
 
         class Answers(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -47,7 +47,7 @@ class FakePrometheus:
     def data(self, url):
         asked = parse_qs(url.query)
         if url.path.endswith("/values"):
-            return ["team-a", "team-b"]
+            return self.values
         text = (asked.get("match[]") or asked.get("query"))[0]
         if self.without and self.without in text:
             return {"result": []} if url.path.endswith("query_range") else []
@@ -129,6 +129,23 @@ class Queries(unittest.TestCase):
         with self.assertRaises(ValueError):
             board.substitute("$nobody", {})
 
+    def test_a_variable_is_asked_for_its_values_and_a_given_one_must_be_among_them(self):
+        query = 'label_values(a_total{job="j"}, quota)'
+        one = board.Board("t", "u", [], [{"name": "Quota", "type": "query", "query": query}])
+        asked = []
+
+        def values_of(selector, label):
+            asked.append((selector, label))
+            return ["team-a", "team-b"]
+
+        self.assertEqual(board.resolve(one, values_of, {}), {"Quota": "team-a"})
+        self.assertEqual(board.resolve(one, values_of, {"Quota": "team-b"}), {"Quota": "team-b"})
+        self.assertEqual(asked, [('a_total{job="j"}', "quota")] * 2)
+        with self.assertRaisesRegex(ValueError, "variable Quota has no value team-c"):
+            board.resolve(one, values_of, {"Quota": "team-c"})
+        with self.assertRaisesRegex(ValueError, "variable Quota has no value: label_values"):
+            board.resolve(one, lambda *_: [], {"Quota": "team-b"})
+
     def test_legends_are_made_of_labels(self):
         self.assertEqual(board.legend("{{queue}} scheduled", {"queue": "a"}), "a scheduled")
         self.assertEqual(board.legend("", {"b": "2", "a": "1", "__name__": "n"}), "a=1, b=2")
@@ -162,8 +179,14 @@ class Pictures(unittest.TestCase):
             self.assertEqual(code, 1)
             self.assertIn('no series matches rest_client_requests_total{job="koord-queue-exporter",code=~"5.."}', said)
 
-    def test_given_variables_count_and_names_are_escaped(self):
+    def test_a_value_that_the_boards_own_query_does_not_find_is_a_failure(self):
         with tempfile.TemporaryDirectory() as folder, FakePrometheus() as fake:
+            code, said = fake.render(folder, "--var", "Namespace=nowhere", "%s/koord-queue.json" % FOLDER)
+            self.assertEqual(code, 1)
+            self.assertIn("variable Namespace has no value nowhere: label_values(dequeued_quota_usage_by_namespace{", said)
+
+    def test_given_variables_count_and_names_are_escaped(self):
+        with tempfile.TemporaryDirectory() as folder, FakePrometheus(values=["a", "<a&b>"]) as fake:
             code, _ = fake.render(folder, "--var", "Quota=<a&b>", "%s/koord-queue.json" % FOLDER)
             self.assertEqual(code, 0)
             with open(folder + "/koord-queue.svg", encoding="utf-8") as source:

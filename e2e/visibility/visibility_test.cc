@@ -1,10 +1,13 @@
 // What operators ask for with kubectl get --raw, through the real kube-aggregator:
 // kubectl -> kube-apiserver -> koord-queue-visibility -> the scheduler's pictures.
+#include <atomic>
 #include <boost/json.hpp>
 #include <catch2/catch.hpp>
+#include <exception>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -26,16 +29,17 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(2);
 const std::string kApi = "/apis/visibility.koord-queue.x-k8s.io/v1alpha1";
+const std::string kApiService = "apiservice v1alpha1.visibility.koord-queue.x-k8s.io";
 
 // A cluster with the processes, and the objects that lead the API server to them.
 class World {
  public:
-  World()
+  explicit World(const std::string& max_picture_age = "3s")
       : cluster_(own_.kubeconfig()),
         scheduler_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "koord-queue"}),
-        visibility_(
-            {.kubeconfig = own_.kubeconfig(), .flags = {"--max-picture-age=3s", "--remember-reviews=1s", "-v=4"}},
-            scheduler_.grpc_address()) {
+        visibility_({.kubeconfig = own_.kubeconfig(),
+                     .flags = {"--max-picture-age=" + max_picture_age, "--remember-reviews=1s", "-v=4"}},
+                    scheduler_.grpc_address()) {
     RegisterVisibility(&cluster_, visibility_.port());
     cluster_.Create(kQuotas, kQuotaNamespace,
                     QuotaWith("team-a", "", {{"max", {{"cpu", "4"}, {"memory", "8Gi"}}}, {"min", {{"cpu", "4"}}}}));
@@ -130,7 +134,7 @@ void CheckDocumentedExample(const World& world) {
   CHECK(world.cluster().Kubectl(absl::StrCat(
             "get --raw \"", kApi, "/elasticquotas/team-a/queueunits?phase=Enqueued\" | jq '.items | length'")) ==
         "4\n");
-  CHECK(absl::StrContains(world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io"), "True"));
+  CHECK(absl::StrContains(world.cluster().Kubectl("get " + kApiService), "True"));
 }
 
 void CheckPages(const World& world) {
@@ -180,6 +184,35 @@ void CheckForms(const World& world) {
                         Catch::Contains(R"("rows":[{"cells":["u2")"));
 }
 
+// What clients learn of the API, as the API server has put it together from what it asked us.
+void CheckDescriptions(const World& world) {
+  const std::string group = "visibility.koord-queue.x-k8s.io";
+  for (const auto& [path, said] : std::vector<std::pair<std::string, std::string>>{
+           {"/openapi/v2", R"("io.x-k8s.koord-queue.visibility.v1alpha1.QueueUnitsSummary":{)"},
+           {"/openapi/v2", absl::StrCat("\"", kApi, "/queues/{name}/queueunits\":{")},
+           {"/openapi/v3", absl::StrCat(R"("apis/)", group, R"(/v1alpha1":{)")},
+           {"/openapi/v3" + kApi, R"("io.x-k8s.koord-queue.visibility.v1alpha1.QueueUnitsSummary":{)"}}) {
+    CAPTURE(path, said);
+    CHECK(Await(kPatience, [&] { return absl::StrContains(world.Raw(path), said); }));
+  }
+  const std::string ask = "-H 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'";
+  CHECK(Await(kPatience, [&] {
+    const std::string answer = world.Curl("/apis", ask);
+    const absl::StatusOr<Json> list = ParseJson(answer.substr(answer.find("\r\n\r\n")));
+    if (!list.ok() || StringAt(*list, {"kind"}) != "APIGroupDiscoveryList") return false;
+    for (const Json& item : Find(*list, {"items"})->as_array()) {
+      const Json& version = item.at("versions").as_array().at(0);
+      if (StringAt(item, {"metadata", "name"}) == group && StringAt(version, {"freshness"}) == "Current")
+        return version.at("resources").as_array().size() == 2;
+    }
+    return false;
+  }));
+  // Nobody was refused meanwhile: each of the API server's own users may ask.
+  const std::string metrics = world.visibility().Metrics();
+  CHECK(CountOf(metrics, R"(requests_total{code="200",what="discovery"})") == 1);
+  CHECK(CountOf(metrics, R"(requests_total{code="403",what="discovery"})") == 0);
+}
+
 // With more units than a few clients can be sent at once: those that come too late are told to come again.
 void CheckTooManyLongAnswers(const World& world) {
   constexpr int kUnitsInList = 20'000;
@@ -204,7 +237,7 @@ void CheckTooManyLongAnswers(const World& world) {
                     scheduler.address());
   narrow.Start();
   CHECK(Await(kPatience, [&] { return narrow.Ready(); }));
-  world.cluster().Kubectl(absl::StrCat("patch apiservice v1alpha1.visibility.koord-queue.x-k8s.io --type=merge -p '",
+  world.cluster().Kubectl(absl::StrCat("patch ", kApiService, " --type=merge -p '",
                                        JsonText(Json{{"spec", {{"service", {{"port", narrow.port()}}}}}}), "'"));
   const std::string units = kApi + "/queues/team-a/queueunits";
   CHECK(Await(kPatience, [&] { return absl::StrContains(world.Curl(units + "?limit=1"), "HTTP/1.1 200 "); }));
@@ -269,6 +302,18 @@ void CheckDirectVisitors(const World& world) {
   CHECK(CountOf(log, "QueueUnitsSummary") > 0);
 }
 
+// The API server is told to call us unverified, as the original's chart has it: not for long.
+void CheckVerified(const World& world) {
+  const auto spec = [&] {
+    return world.cluster().Kubectl(absl::StrCat("get ", kApiService, " -o json | jq -c .spec"));
+  };
+  world.cluster().Kubectl(absl::StrCat(
+      "patch ", kApiService, R"( --type=merge -p '{"spec":{"caBundle":null,"insecureSkipTLSVerify":true}}')"));
+  CHECK(Await(kPatience, [&] { return absl::StrContains(spec(), "\"caBundle\""); }));
+  CHECK_THAT(spec(), !Catch::Contains("insecureSkipTLSVerify"));
+  CHECK(Await(kPatience, [&] { return world.Answers(kApi + "/queues/team-a/queueunits"); }));
+}
+
 // The API server comes back with a front proxy's certificate of a new authority.
 void CheckNewFrontProxy(World& world) {
   const std::string key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes ";
@@ -297,8 +342,10 @@ TEST_CASE("the documented requests, through the API server", "[visibility]") {
   CheckSameAsKqctl(world);
   CheckErrors(world);
   CheckForms(world);
+  CheckDescriptions(world);
   CheckUsers(world);
   CheckDirectVisitors(world);
+  CheckVerified(world);
   CheckNewFrontProxy(world);
   CheckTooManyLongAnswers(world);
 }
@@ -327,11 +374,10 @@ TEST_CASE("without a scheduler the data is refused as too old, and nothing else 
 }
 
 // What the API server trusts, as it lies in a file.
-std::string BundleFile(const World& world) {
-  std::string file = LogFile("ca.crt");
+std::string BundleFile(const World& world, const std::string& name = "ca.crt") {
+  std::string file = LogFile(name);
   Run(absl::StrCat("echo '",
-                   world.cluster().Kubectl("get apiservice v1alpha1.visibility.koord-queue.x-k8s.io "
-                                           "-o jsonpath='{.spec.caBundle}'"),
+                   world.cluster().Kubectl(absl::StrCat("get ", kApiService, " -o jsonpath='{.spec.caBundle}'")),
                    "' | base64 -d > ", file));
   return file;
 }
@@ -342,6 +388,43 @@ bool Trusts(const std::string& file, int port) {
   return Run(absl::StrCat("curl -s -o /dev/null -w '%{http_code}' --cacert ", file, " --resolve ", host,
                           ":127.0.0.1 https://", host, "/readyz || true")) == "200";
 }
+
+// Asks all the time, until it is told to stop: the API server for a list, and the first replica as the API server does
+// when it has no connection yet, by what the APIService says at that moment. Nothing but 200 is right: there is always
+// somebody who serves.
+class Asker {
+ public:
+  explicit Asker(const World& world)
+      : thread_([this, &world] {
+          for (; !stop_; ++asked_) Ask(world);
+        }) {}
+  ~Asker() { Stop(); }
+
+  void Stop() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  // Both once it has stopped: how often, and what was not right.
+  int asked() const { return asked_; }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  void Ask(const World& world) {
+    try {
+      const std::string answer = world.Raw(kApi + "/queues/team-a/queueunits");
+      if (!absl::StartsWith(answer, R"({"kind":"QueueUnitsSummary")")) absl::StrAppend(&wrong_, answer, "\n");
+      const std::string bundle = BundleFile(world, "asker.crt");
+      if (!Trusts(bundle, world.visibility().port())) absl::StrAppend(&wrong_, "a certificate that is not trusted\n");
+    } catch (const std::exception& error) {
+      absl::StrAppend(&wrong_, error.what(), "\n");
+    }
+  }
+
+  std::atomic<bool> stop_ = false;
+  int asked_ = 0;
+  std::string wrong_;
+  std::thread thread_;
+};
 
 // An authority that is due to be renewed: less than a third of its five years is left.
 CertificateAndKey AuthorityNearItsEnd() {
@@ -356,7 +439,7 @@ CertificateAndKey AuthorityNearItsEnd() {
 }
 
 TEST_CASE("replicas share an authority, and requests go on while it is renewed", "[visibility]") {
-  World world;
+  World world("1m");
   Visibility second({.kubeconfig = world.cluster().kubeconfig(), .log = "second.log"},
                     world.scheduler().grpc_address());
   std::string bundle = BundleFile(world);
@@ -370,6 +453,7 @@ TEST_CASE("replicas share an authority, and requests go on while it is renewed",
   CHECK(Trusts(bundle, second.port()));
 
   // The newest one is near its end; the first replica shows a certificate of the one before.
+  Asker asker(world);
   second.Kill();
   const CertificateAndKey old = AuthorityNearItsEnd();
   const Json data = {{"ca.crt", absl::Base64Escape(old.certificate_pem + first)},
@@ -384,9 +468,12 @@ TEST_CASE("replicas share an authority, and requests go on while it is renewed",
   const std::string newest = LogFile("newest.crt");
   std::ofstream(newest) << SplitCertificates(FileText(bundle)).front();
   CHECK(Await(kPatience, [&] { return Trusts(newest, second.port()); }));
-  CHECK(Trusts(bundle, second.port()));
-  CHECK(Trusts(bundle, world.visibility().port()));
-  CHECK(world.Answers(kApi + "/queues/team-a/queueunits"));
+  CHECK(Await(kPatience, [&] { return Trusts(newest, world.visibility().port()); }));
+  const std::string units = kApi + "/queues/team-a/queueunits";
+  CHECK(world.Answers(units));
+  asker.Stop();
+  CHECK(asker.asked() > 0);
+  CHECK(asker.wrong() == "");
 
   // Somebody puts the key of another authority in: all go on, and say so.
   const std::string trusted = FileText(bundle);
@@ -405,7 +492,7 @@ TEST_CASE("replicas share an authority, and requests go on while it is renewed",
                Catch::Contains("\"Not in order\" part=\"certificate\"") && Catch::Contains(trouble));
   }
   CHECK(FileText(BundleFile(world)) == trusted);
-  CHECK(world.Answers(kApi + "/queues/team-a/queueunits"));
+  CHECK(world.Answers(units));
 }
 
 }  // namespace

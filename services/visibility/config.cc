@@ -27,8 +27,8 @@ void RegisterServingFlags(FlagSet* flags, Config* config) {
   flags->String("metrics-bind-address", &config->metrics_address, "Where /metrics is served, plain HTTP.");
   flags->Duration("max-picture-age", &config->max_picture_age,
                   "Units are shown from no older snapshot of the scheduler; then the answer is 503.");
-  flags->Int("connection-limit", &config->connection_limit, "Connections at once; more are answered 503.",
-             {1, 100'000});
+  flags->Int("connection-limit", &config->connection_limit,
+             "Connections at once; one more gets a quiet one's place, or 503.", {1, 100'000});
   flags->Int("threads", &config->threads, "Threads that make answers.", {1, 64});
   flags->Int("long-answers", &config->long_answers, "Answers of many pieces that are sent at once; more get 429.",
              {1, 100'000});
@@ -46,7 +46,9 @@ void RegisterCertificateFlags(FlagSet* flags, Config* config) {
   flags->String("service-name", &config->service_name, "Service by which the API server calls.");
   flags->String("service-namespace", &config->service_namespace,
                 "Its namespace, and the Secret's. Empty: POD_NAMESPACE, else koord-queue.");
-  flags->String("apiservice", &config->api_service, "APIService whose caBundle is kept up to date. Empty: none is.");
+  flags->String(
+      "apiservice", &config->api_service,
+      "APIService whose caBundle is kept up to date, and never beside insecureSkipTLSVerify. Empty: none is.");
   flags->StringList("certificate-names", &config->certificate_names, "Names in the certificate besides the Service's.");
   flags->String("state-dir", &config->state_folder,
                 "Folder for the key and certificates in use. Empty: a new one for temporary files.");

@@ -41,7 +41,8 @@ struct ServingCertificateOptions {
 //                                 authority is shown from the Step after the one that
 //                                 found it there, when the API server has had time to
 //                                 learn of it
-//   the Secret is spoiled         it is left alone, and so is the caBundle
+//   insecureSkipTLSVerify         it is taken off the APIService, which has our caBundle
+//   the Secret is spoiled         it is left alone, and so is the APIService
 //
 // Each replica issues itself a certificate and renews it when a third of its time is
 // left. One that is trusted is not given up, whatever else fails, for one that may not

@@ -30,11 +30,20 @@ Json Object(const char* api_version, const char* kind, const std::string& name) 
   return {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}, {"spec", JsonObject()}};
 }
 
+// As the API server has it.
+absl::Status VerifiedOrNot(const Json& api_service) {
+  const Json* skip = Find(api_service, {"spec", "insecureSkipTLSVerify"});
+  const bool both = skip != nullptr && *skip == true && !StringAt(api_service, {"spec", "caBundle"}).empty();
+  return both ? absl::InvalidArgumentError("spec.insecureSkipTLSVerify: may not be true if caBundle is present")
+              : absl::OkStatus();
+}
+
 struct World {
   World() {
     for (const KubeResource& resource : {kSecrets, kServices, kApiServices}) {
       FakeResource options;
       options.namespaced = resource.plural != "apiservices";
+      if (resource == kApiServices) options.validate = VerifiedOrNot;
       api.AddResource(resource, options);
     }
     REQUIRE(api.Create(kApiServices, "",
@@ -46,10 +55,10 @@ struct World {
     options.folder = folder.Path("");
     return ServingCertificate(options, &api, &clock);
   }
+  Json ApiService() { return *api.Get(kApiServices, {"", "v1alpha1.visibility.koord-queue.x-k8s.io"}); }
   std::string CaBundle() {
     std::string text;
-    const Json service = *api.Get(kApiServices, {"", "v1alpha1.visibility.koord-queue.x-k8s.io"});
-    return absl::Base64Unescape(StringAt(service, {"spec", "caBundle"}), &text) ? text : "";
+    return absl::Base64Unescape(StringAt(ApiService(), {"spec", "caBundle"}), &text) ? text : "";
   }
   std::string SecretBundle() {
     std::string text;
@@ -338,6 +347,30 @@ TEST_CASE("whoever writes the APIService at the same time does not keep the auth
   REQUIRE(world.Replica(folder).Step().ok());
   CHECK(conflicts == 3);
   CHECK(world.CaBundle() == world.SecretBundle());
+}
+
+TEST_CASE("nobody is left to call us unverified, as the original's APIService has it") {
+  World world;
+  const testing::TestFolder folder;
+  ServingCertificate replica = world.Replica(folder);
+  SECTION("from before") {}
+  SECTION("by hand, later") {
+    REQUIRE(replica.Step().ok());
+    REQUIRE(Find(world.ApiService(), {"spec", "insecureSkipTLSVerify"}) == nullptr);
+  }
+  Json unverified = world.ApiService();
+  unverified.at("spec") = {{"insecureSkipTLSVerify", true}};
+  REQUIRE(world.api.Update(kApiServices, Subresource::kNone, unverified).ok());
+  CHECK(replica.Step().ok());
+  CHECK(Find(world.ApiService(), {"spec", "insecureSkipTLSVerify"}) == nullptr);
+  CHECK(world.CaBundle() == world.SecretBundle());
+  // One that says false is as good as none.
+  Json said = world.ApiService();
+  said.at("spec").as_object()["insecureSkipTLSVerify"] = false;
+  REQUIRE(world.api.Update(kApiServices, Subresource::kNone, said).ok());
+  const int patches = world.api.Calls(FakeCall::Verb::kPatch);
+  CHECK(replica.Step().ok());
+  CHECK(world.api.Calls(FakeCall::Verb::kPatch) == patches);
 }
 
 TEST_CASE("an authority that cannot be put into the APIService is no success") {

@@ -75,8 +75,12 @@ TEST_CASE("units in no queue are their quota's too, and finished ones are nobody
   std::vector<queueing::v1::UnitSnapshot> unplaced = {
       WaitingUnit("lost", "team-a", 0), WaitingUnit("other", "team-b", 0), WaitingUnit("over", "team-a", 0)};
   unplaced[2].set_place(queueing::v1::FINISHED);
+  unplaced[2].set_phase("Succeed");
   picture->unplaced = std::make_shared<const std::vector<queueing::v1::UnitSnapshot>>(unplaced);
   CHECK(NamesOf(UnitsOfQuota(picture, "team-a", {})) == Names{"w-1", "lost", "a", "b"});
+  UnitQuery succeeded;
+  succeeded.phase = "Succeed";
+  CHECK(UnitsOfQuota(picture, "team-a", succeeded).total == 0);
 }
 
 TEST_CASE("a unit that holds a part and waits for the rest is shown once, where it waits") {
