@@ -295,6 +295,39 @@ TEST_CASE("a Job that cannot be priced stays suspended and is told the field", "
   CHECK(world.GoesOn());
 }
 
+TEST_CASE("a Job that asks for more than was admitted is not released, and runs when that fits", "[e2e]") {
+  World world;
+  world.Start();
+  world.cluster.Create(kUnits, world.ns, UnitObject("first", world.Name("grows")));
+  world.cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(absl::StrCat(world.ns, "-grows"), "", 1));
+  REQUIRE(world.IsAdmitted("first"));
+  world.cluster.Create(kJobs, world.ns, JobObject("a", absl::StrCat(world.ns, "-grows"), "1s"));
+  REQUIRE(world.IsTold("a", pb::OVER_MAX, "limited quotaName:"));
+  // Nobody looks while the template changes and the old price is admitted.
+  world.controllers.Kill();
+  const auto ask_for = [&](const char* cores) {
+    const absl::StatusOr<Json> written = world.cluster.api().Patch(
+        {.resource = kJobs,
+         .key = {world.ns, "a"},
+         .type = PatchType::kJson,
+         .patch = JsonArray{{{"op", "replace"},
+                             {"path", "/spec/template/spec/containers/0/resources/requests/cpu"},
+                             {"value", cores}}}});
+    INFO(written.status());
+    REQUIRE(written.ok());
+  };
+  ask_for("30");
+  REQUIRE(world.cluster.api().Delete({.resource = kUnits, .key = {world.ns, "first"}}).ok());
+  REQUIRE(world.IsAdmitted("a"));
+  world.controllers.Start();
+  CHECK(Await(kPatience, [&] { return world.HasEvent(world.ns, "a", "AdmissionOutgrown", "waits in its queue"); }));
+  CHECK(world.IsTold("a", pb::OVER_MAX, "limited quotaName:"));
+  CHECK(world.cluster.api().Get(kJobs, {world.ns, "a"})->at("spec").at("suspend") == true);
+  CHECK(world.cluster.ListAll(kPods, world.ns).empty());
+  ask_for("1");
+  CHECK(Await(kPatience, [&] { return StringAt(world.Unit("a"), {"status", "phase"}) == "Succeed"; }));
+}
+
 TEST_CASE("units that the original left behind count as what they hold", "[e2e]") {
   World world;
   const std::string quota = world.Name("old");
