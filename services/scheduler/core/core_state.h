@@ -202,6 +202,9 @@ struct CoreState {
 
 // Whether the difference between two values of one unit matters to the scheduler.
 bool SameClaim(const QueueUnit& a, const QueueUnit& b);
+// Whether the message of an inactive unit comes from the controllers, who know more of it: in a phase that they
+// end, such as a backoff, and of a Job that its user holds.
+bool SaidByController(const UnitEntry& entry);
 // What the unit will hold when what it still needs has been admitted too.
 Resources HeldOnceAdmitted(const QueueUnit& unit);
 

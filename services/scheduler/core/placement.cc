@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/scheduler/core/core_state.h"
 
@@ -38,6 +39,11 @@ absl::Time QueuedSince(const QueueUnit& unit) {
 }
 
 }  // namespace
+
+bool SaidByController(const UnitEntry& entry) {
+  if (entry.place != Place::kInactive) return false;
+  return !IsWaiting(entry.unit->phase) || absl::StartsWith(entry.unit->message, "Held:");
+}
 
 Resources HeldOnceAdmitted(const QueueUnit& unit) {
   QueueUnit after = unit;
@@ -119,8 +125,7 @@ void CoreState::SetPlace(UnitEntry* entry, kq::scheduler::Place place, const Ref
   } else {
     entry->why = std::make_shared<const RefusalDetail>(why);
     unplaced.insert(key);
-    // Whoever made it inactive has said so on the object.
-    if (place != Place::kInactive) untold.insert(key);
+    if (!SaidByController(*entry)) untold.insert(key);
     unplaced_picture = nullptr;
   }
   MarkChanged(*entry);
