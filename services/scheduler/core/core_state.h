@@ -65,6 +65,8 @@ struct CoreState {
   void On(const QueueWriteFinished& event, absl::Time now);
   void On(const TellFinished& event, absl::Time now);
   void TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::Time now);
+  // A quota of this name came, went or is another: what was drawn or written by it is looked at again.
+  void NoteQuotaChange(const std::string& name);
 
   // --- placement.cc
   // Puts the unit where it belongs, and makes the ledger say what it holds.

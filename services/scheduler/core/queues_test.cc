@@ -301,6 +301,25 @@ TEST_CASE("field report 37: an amount that is most likely a mistake is an event 
   CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning.empty());
 }
 
+TEST_CASE("a queue without a quota of its name says so, and no longer once there is one", "[core]") {
+  CoreWorld world;
+  const auto queue = [&world] { return world.core().TakeSnapshot(world.now())->queues[0]; };
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").ByHand());
+  world.Lead();
+  world.Cycle();
+  CHECK(queue()->trouble.empty());
+  world.Apply(QuotaRemoved{MakeQuota("team-a").Obj().key, 2});
+  CHECK(queue()->trouble == "no ElasticQuota is named team-a");
+  CHECK(queue()->admits_nothing);
+  world.Add(MakeQueue("team-a").ByHand().Check("prov").Version(2));  // what it would say with a quota comes first
+  CHECK_THAT(queue()->trouble, Catch::Contains("admission checks"));
+  world.Add(MakeQueue("team-a").ByHand().Version(3));
+  world.Add(MakeQuota("team-a").Max(4).Version(3));
+  CHECK(queue()->trouble.empty());
+  CHECK_FALSE(queue()->admits_nothing);
+}
+
 TEST_CASE("an admitted unit whose quota is gone is still shown", "[core]") {
   CoreWorld world;
   world.Add(MakeQuota("team-a").Max(4));
