@@ -63,6 +63,7 @@ std::shared_ptr<const Snapshot> CoreState::TakeSnapshot(absl::Time now) {
 std::shared_ptr<const QueueSnapshot> CoreState::QueuePicture(const QueueRecord& record) {
   auto picture = std::make_shared<QueueSnapshot>();
   picture->queue = record.object;
+  if (record.has_policy) picture->policy = std::string(QueuePolicyName(record.pending.policy()));
   const auto on_their_way = assumed.find(record.object.key.name);
   picture->assumed = on_their_way == assumed.end() ? 0 : on_their_way->second;
   picture->trouble = record.trouble;

@@ -122,6 +122,7 @@ TEST_CASE("spec 12.1 defects 15, 27: an unsupported policy is told and the last 
   const auto snapshot = world.core().TakeSnapshot(world.now());
   CHECK_THAT(snapshot->queues[0]->trouble,
              Catch::Contains("\"Round\" is not supported; the one before it stays in force"));
+  CHECK(snapshot->queues[0]->policy == "Block");
   CHECK_FALSE(snapshot->queues[0]->admits_nothing);
 }
 
@@ -132,7 +133,9 @@ TEST_CASE("a queue that begins with an unsupported policy admits nothing and say
   world.Add(MakeUnit("a").Cpu(1));
   world.Lead();
   CHECK(world.Cycle() == Told{"notify team-a AddQueueFail", "requeue a PolicyUnsupported team-a"});
-  CHECK(world.core().TakeSnapshot(world.now())->queues[0]->admits_nothing);
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  CHECK(snapshot->queues[0]->admits_nothing);
+  CHECK(snapshot->queues[0]->policy.empty());
   CHECK(world.Cycle().empty());
   world.Add(MakeQueue("team-a").Policy("Priority").Version(2));
   CHECK(world.Cycle() == Told{"dequeue a"});

@@ -192,7 +192,7 @@ void ToProto(const UnitSnapshot& picture, v1::UnitSnapshot* out) {
 
 void ToProto(const QueueSnapshot& queue, Detail detail, v1::QueueSnapshot* out) {
   out->set_name(queue.queue.key.name);
-  out->set_policy(queue.queue.policy);
+  out->set_policy(queue.policy);
   out->set_priority(queue.queue.priority);
   out->set_ready(queue.ready);
   out->set_resting(queue.resting);
