@@ -163,7 +163,8 @@ void ToProto(const UnitSnapshot& picture, v1::UnitSnapshot* out) {
   out->set_name(unit.key.name);
   out->set_uid(unit.uid);
   out->set_quota(unit.quota);
-  out->set_queue(unit.queue);
+  // The queue of its quota, for nobody waits by what the object names.
+  out->set_queue(unit.quota.empty() ? unit.queue : unit.quota);
   out->set_priority(unit.priority);
   out->set_priority_class(unit.priority_class);
   const absl::string_view phase = ShownPhase(unit);
