@@ -304,6 +304,23 @@ TEST_CASE("field report 37: an amount that is most likely a mistake is an event 
   CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning.empty());
 }
 
+TEST_CASE("a lending label that is neither true nor false is an event on its quota, which lends", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4).OddLends("No"));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a QuotaLabelOdd"});
+  const std::string text =
+      "label quota.scheduling.koordinator.sh/allow-lent-resource: \"No\" is neither true nor false: what is free of "
+      "its "
+      "min is lent";
+  CHECK(std::get<Notify>(world.last()[0]).message == text);
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning == text);
+  world.Add(MakeQuota("team-a").Max(4).Version(2));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning.empty());
+}
+
 TEST_CASE("a queue without a quota of its name says so, and no longer once there is one", "[core]") {
   CoreWorld world;
   const auto queue = [&world] { return world.core().TakeSnapshot(world.now())->queues[0]; };
