@@ -166,11 +166,11 @@ TEST_CASE("what the server does not know is exit code 1", "[kqctl]") {
   const Ran unit = RunAt(scheduler, "explain default/nobody");
   CHECK(unit.code == 1);
   CHECK(unit.out == "");
-  CHECK(
-      unit.err ==
-      "kqctl: no unfinished queue unit default/nobody. It may have finished: see kqctl decisions default/nobody and "
-      "kubectl -n default get events --field-selector involvedObject.name=nobody; or the Job is not suspended, or has "
-      "no label quota.scheduling.koordinator.sh/name: kubectl -n default get job nobody --show-labels\n");
+  CHECK(unit.err ==
+        "kqctl: no unfinished queue unit default/nobody. It may have finished: kubectl get queueunit nobody -n default "
+        "-o wide shows its phase, kqctl decisions default/nobody what was decided; see also kubectl -n default get "
+        "events --field-selector involvedObject.name=nobody; or the Job is not suspended, or has no label "
+        "quota.scheduling.koordinator.sh/name: kubectl -n default get job nobody --show-labels\n");
   const Ran queue = RunAt(scheduler, "units -q nowhere");
   CHECK(queue.code == 1);
   CHECK(queue.err == "kqctl: queue nowhere not found\n");
@@ -228,7 +228,10 @@ TEST_CASE("wrong use is exit code 2 and says what is wrong", "[kqctl]") {
       {"queues --cert-file=x", "--cert-file and --key-file go together"},
       {"queues --server-name=x", "--server-name needs TLS"},
       {"queues --ca-file=/does/not/exist", "/does/not/exist is empty or cannot be read"},
-      {"queues --timeout=0s", "--timeout"},
+      {"queues --server=https://a:10260", "\"https://a:10260\" begins with a scheme: give HOST:PORT; --ca-file"},
+      {"queues --server=a:1,http://b", "\"http://b\" begins with a scheme"},
+      {"queues --timeout=0s", "--timeout: must be at least 1ms"},
+      {"queues --timeout=1ns", "--timeout: must be at least 1ms"},
       {"completion tcsh", "\"tcsh\" is not bash, zsh or fish"},
   };
   for (const auto& [line, told] : cases) {

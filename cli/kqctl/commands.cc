@@ -179,10 +179,11 @@ absl::Status RunExplain(const Options& options, const Words& words, const Consol
   const absl::StatusOr<v1::Explanation> explanation = client->Explain(request);
   if (absl::IsNotFound(explanation.status())) {
     return absl::NotFoundError(absl::StrCat(
-        explanation.status().message(), unit.Where(), ". It may have finished: see kqctl decisions ", unit.Text(),
-        " and kubectl -n ", unit.ns, " get events --field-selector involvedObject.name=", unit.name,
-        "; or the Job is not suspended, or has no label quota.scheduling.koordinator.sh/name: kubectl -n ", unit.ns,
-        " get job ", unit.name, " --show-labels"));
+        explanation.status().message(), unit.Where(), ". It may have finished: kubectl get queueunit ", unit.name,
+        " -n ", unit.ns, " -o wide shows its phase, kqctl decisions ", unit.Text(),
+        " what was decided; see also kubectl -n ", unit.ns, " get events --field-selector involvedObject.name=",
+        unit.name, "; or the Job is not suspended, or has no label quota.scheduling.koordinator.sh/name: kubectl -n ",
+        unit.ns, " get job ", unit.name, " --show-labels"));
   }
   if (!explanation.ok()) return explanation.status();
   if (options.output != Output::kTable) return PrintMachine(*explanation, options.output, console);

@@ -100,7 +100,8 @@ class Tree {
     return Printable(ambiguous ? absl::StrCat(quota.namespace_(), "/", quota.name()) : quota.name());
   }
 
-  // In as many lines as it takes, below the quota's name. `mark` is "!" where the quota admits nothing.
+  // In as many lines as it takes, below the quota's name. `mark` is "!" where the quota admits nothing, "*" for a
+  // warning, "=" for what is so.
   void AddTrouble(absl::string_view mark, const std::string& trouble, const std::string& below) {
     const std::string first = absl::StrCat(below, "   ", mark, " ");
     const std::string others = absl::StrCat(below, "     ");
@@ -130,6 +131,7 @@ class Tree {
     }
     if (resources.empty()) out_ += Row(name, "-", "admits nothing", {"-", "-", "-"});
     if (!quota.trouble().empty()) AddTrouble("!", Printable(quota.trouble()), below);
+    if (!quota.lends() && quota.min_amounts_size() > 0) AddTrouble("=", "min is kept for it: it does not lend", below);
     if (!quota.warning().empty()) AddTrouble("*", absl::StrCat("warning: ", Printable(quota.warning())), below);
     const bool deeper = DisplayWidth(rest) / 3 < kMaxDepth;
     for (size_t i = 0; i < children.size(); ++i) {

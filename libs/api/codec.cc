@@ -25,7 +25,6 @@ using internal::Problems;
 constexpr absl::string_view kQuotaLabel = "quota.scheduling.koordinator.sh/name";
 constexpr absl::string_view kOldQuotaLabel = "alibabacloud.com/quota-name";
 constexpr absl::string_view kParentLabel = "quota.scheduling.koordinator.sh/parent";
-constexpr absl::string_view kLendLabel = "quota.scheduling.koordinator.sh/allow-lent-resource";
 constexpr absl::string_view kPolicyKey = "koord-queue/queue-policy";
 constexpr absl::string_view kItemsIntervalKey = "koord-queue/queue-items-refresh-interval";
 constexpr absl::string_view kHideItemsKey = "koord-queue/disable-show-queue-items";
@@ -238,7 +237,9 @@ absl::StatusOr<Quota> ParseQuota(const Json& object) {
     quota.parent = ValueOf(meta->labels, kParentLabel);
     if (quota.parent.empty()) quota.parent = std::string(kRootQuota);
   }
-  quota.lends = ValueOf(meta->labels, kLendLabel) != "false";
+  const std::string lends = ValueOf(meta->labels, kLendLabel);
+  quota.lends = lends != "false";
+  if (quota.lends && lends != "true") quota.odd_lends = lends;
   quota.queue_policy = FirstOf(meta->labels, kPolicyKey, kOldPolicyKey);
   for (const auto& [key, value] : meta->annotations) {
     const bool ours = absl::StartsWith(key, kOursPrefix) && key != kPolicyKey;

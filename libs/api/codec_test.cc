@@ -323,15 +323,20 @@ TEST_CASE("the parent of a quota", "[codec]") {
 }
 
 TEST_CASE("a quota lends unless its label says false", "[codec]") {
-  const auto lends = [](absl::string_view value) {
+  const auto quota = [](absl::string_view value) {
     return ParsedQuota(absl::StrCat("{'name': 'q', 'labels': {'quota.scheduling.koordinator.sh/allow-lent-resource': '",
-                                    value, "'}}"))
-        .lends;
+                                    value, "'}}"));
   };
   CHECK(ParsedQuota("{'name': 'q'}").lends);
-  CHECK(lends("true"));
-  CHECK(lends(""));
-  CHECK_FALSE(lends("false"));
+  CHECK_FALSE(quota("false").lends);
+  for (const char* value : {"true", "", "false"}) CHECK(quota(value).odd_lends.empty());
+  CHECK(quota("true").lends);
+  CHECK(quota("").lends);
+  for (const char* value : {"False", "No", "0", "True"}) {
+    CAPTURE(value);
+    CHECK(quota(value).lends);
+    CHECK(quota(value).odd_lends == value);
+  }
 }
 
 TEST_CASE("the queue policy that a quota asks for", "[codec]") {

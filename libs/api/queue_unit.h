@@ -64,6 +64,9 @@ struct Admission {
   friend bool operator==(const Admission&, const Admission&) = default;
 };
 
+// status.message of a unit whose job was suspended by its user; koord-queue leaves it.
+inline constexpr absl::string_view kHeldMessage = "Held: the job was suspended by its user";
+
 // The name of the admission of a unit without pod sets.
 inline constexpr absl::string_view kDefaultPodSet = "koord-queue/default-requirement";
 

@@ -14,6 +14,7 @@
 namespace kq {
 
 inline constexpr absl::string_view kRootQuota = "koordinator-root-quota";
+inline constexpr absl::string_view kLendLabel = "quota.scheduling.koordinator.sh/allow-lent-resource";
 
 // An ElasticQuota (scheduling.sigs.k8s.io/v1alpha1) as a plain value.
 struct Quota {
@@ -28,6 +29,8 @@ struct Quota {
   Resources min;
   Resources max;      // empty: admits nothing that asks for anything; a resource not named is unlimited
   bool lends = true;  // label allow-lent-resource; absent means true
+  // What that label says if it is neither of the two; it lends then, as only "false" means no.
+  std::string odd_lends;
   // Label koord-queue/queue-policy (or kube-queue/queue-policy); empty: none.
   std::string queue_policy;
   // Annotations to be copied onto the Queue, in name order.

@@ -1,36 +1,18 @@
 #include "libs/common/log.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "libs/common/captured_stderr.h"
 #include "libs/common/json.h"
 
 namespace kq {
 namespace {
 
 const absl::Time kTime = absl::FromUnixMicros(1795987576123456);  // 2026-11-29T21:26:16.123456Z
-
-// What is written to stderr while `run` runs.
-template <typename Run>
-std::string CapturedStderr(Run run) {
-  std::FILE* file = std::tmpfile();
-  REQUIRE(file != nullptr);
-  const int old = ::dup(STDERR_FILENO);
-  ::dup2(::fileno(file), STDERR_FILENO);
-  run();
-  ::dup2(old, STDERR_FILENO);
-  ::close(old);
-  std::string text(static_cast<size_t>(::lseek(::fileno(file), 0, SEEK_END)), '\0');
-  CHECK(::pread(::fileno(file), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
-  std::fclose(file);
-  return text;
-}
 
 LogEntry Entry(absl::string_view message) {
   return {.severity = LogSeverity::kInfo, .file = "x/a.cc", .line = 1, .now = kTime, .thread = 1, .message = message};

@@ -15,6 +15,8 @@ namespace kq {
 namespace {
 
 constexpr std::streamsize kFileLimitBytes = 4 << 20;
+// How long files may not fit each other before that is told, and when they are read again meanwhile.
+constexpr std::chrono::seconds kPatience(1);
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -59,23 +61,26 @@ absl::StatusOr<TlsContext> ServerTls::Read() const {
   return context;
 }
 
-TlsContext ServerTls::Current() {
-  const Stamps now = Look();
-  const auto time = std::chrono::steady_clock::now();
-  const bool changed = now != stamps_;
-  if (!changed && !(failed_ && time >= retry_at_)) return current_;
+TlsContext ServerTls::Current(Time now) {
+  const Stamps stamps = Look();
+  const bool changed = stamps != stamps_;
+  if (!changed && !(failing_since_.has_value() && now >= retry_at_)) return current_;
   // Looked at before reading: what changes meanwhile is seen the next time.
-  stamps_ = now;
+  stamps_ = stamps;
+  retry_at_ = now + kPatience;
   absl::StatusOr<TlsContext> fresh = Read();
-  const bool failed_before = failed_;
-  failed_ = !fresh.ok();
-  if (!failed_) {
+  if (fresh.ok()) {
     current_ = *std::move(fresh);
+    failing_since_.reset();
+    trouble_ = absl::OkStatus();
     KQ_LOG(Info, "Server certificate loaded again", {{"file", files_.certificate}});
-  } else if (changed || !failed_before) {
-    KQ_LOG(Warning, "Server certificate cannot be loaded, the last good one stays", {{"err", fresh.status()}});
+    return current_;
   }
-  retry_at_ = time + std::chrono::seconds(1);
+  if (!failing_since_.has_value()) failing_since_ = now;
+  // Between the writes of a certificate and of its key the two do not fit.
+  if (now - *failing_since_ < kPatience || (!changed && !trouble_.ok())) return current_;
+  trouble_ = fresh.status();
+  KQ_LOG(Warning, "Server certificate cannot be loaded, the one in use stays", {{"err", trouble_}});
   return current_;
 }
 

@@ -4,8 +4,10 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "libs/http/tls_context.h"
 
@@ -26,8 +28,12 @@ class ServerTls {
 
   // The context for a new connection. Looks at the files (a stat each) and loads
   // them if one has changed; while that fails, the last good ones are used, and
-  // it is tried again once a second.
-  TlsContext Current();
+  // it is tried again once a second. A failure is logged if it lasts a second.
+  TlsContext Current() { return Current(std::chrono::steady_clock::now()); }
+  using Time = std::chrono::steady_clock::time_point;
+  TlsContext Current(Time now);
+  // The failure that was logged; OK once the files can be loaded.
+  const absl::Status& trouble() const { return trouble_; }
 
  private:
   // What tells one version of a file from the next.
@@ -44,8 +50,9 @@ class ServerTls {
   const ServerTlsFiles files_;
   TlsContext current_;
   Stamps stamps_;
-  bool failed_ = false;
-  std::chrono::steady_clock::time_point retry_at_;
+  absl::Status trouble_;
+  std::optional<Time> failing_since_;
+  Time retry_at_;
 };
 
 }  // namespace kq

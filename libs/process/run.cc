@@ -40,7 +40,9 @@ int RunUntilStopped(const std::string& program,
   }
   int signal = 0;
   sigwait(&signals, &signal);
-  KQ_LOG(Info, "Stopping", {{"because", signal == kLeaseSignal ? "the lease was lost" : strsignal(signal)}});
+  const bool lost = signal == kLeaseSignal;
+  WriteLog(lost ? LogSeverity::kWarning : LogSeverity::kInfo, __FILE__, __LINE__, "Stopping",
+           {{"because", lost ? "the lease was lost" : strsignal(signal)}});
   (*server)->Stop();
   KQ_LOG(Info, "Stopped");
   return signal == kLeaseSignal ? kExitLostLease : kExitStopped;

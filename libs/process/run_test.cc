@@ -7,7 +7,10 @@
 #include <catch2/catch.hpp>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+
+#include "libs/common/captured_stderr.h"
 
 namespace kq {
 namespace {
@@ -47,10 +50,13 @@ TEST_CASE("a signal ends it well, after its Stop") {
 }
 
 TEST_CASE("a lost lease has an exit code of its own") {
-  CHECK(ExitCodeOf([](const Lost& lost) -> Started {
-          lost();
-          return std::make_unique<QuietServer>();
-        }) == kExitLostLease);
+  const std::string logged = CapturedStderr([] {
+    CHECK(ExitCodeOf([](const Lost& lost) -> Started {
+            lost();
+            return std::make_unique<QuietServer>();
+          }) == kExitLostLease);
+  });
+  CHECK_THAT(logged, Catch::Contains("\nW") && Catch::Contains("\"Stopping\" because=\"the lease was lost\""));
 }
 
 TEST_CASE("a start that fails tells whose fault it is") {

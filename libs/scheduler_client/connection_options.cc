@@ -13,6 +13,10 @@ namespace kq {
 namespace {
 
 absl::Status CheckServer(const std::string& server) {
+  if (const size_t scheme = server.find("://"); scheme != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("--server: \"", server, "\" begins with a scheme: give HOST:PORT; ",
+                                                   "--ca-file, or --cert-file with --key-file, make it TLS"));
+  }
   const size_t colon = server.rfind(':');
   int port = 0;
   if (colon != std::string::npos && colon > 0 && absl::SimpleAtoi(server.substr(colon + 1), &port) && port > 0 &&
@@ -33,7 +37,7 @@ absl::Status CheckConnection(const SchedulerConnectionOptions& options) {
   if (!options.server_name.empty() && !options.tls()) {
     return absl::InvalidArgumentError("--server-name needs TLS: --ca-file, or --cert-file with --key-file");
   }
-  if (options.timeout < absl::Milliseconds(1)) return absl::InvalidArgumentError("--timeout: must be more than 0");
+  if (options.timeout < absl::Milliseconds(1)) return absl::InvalidArgumentError("--timeout: must be at least 1ms");
   return absl::OkStatus();
 }
 

@@ -166,7 +166,7 @@ JobReconciler::Done JobReconciler::Finish(const JobView& view, Phase phase) {
 JobReconciler::Done JobReconciler::Hold(const JobView& view) {
   UnitStatusChange change;
   change.phase = Phase::kEnqueued;
-  change.message = "Held: the job was suspended by its user";
+  change.message = std::string(kHeldMessage);
   if (view.seen.job == JobState::kHeld) change.admissions.emplace();
   return WriteStatus(view, std::move(change));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -33,6 +35,11 @@ absl::StatusOr<int64_t> NumberOf(absl::string_view name, absl::string_view text)
   return number;
 }
 
+// Whether the answer depends on it.
+bool IsOfList(absl::string_view name) {
+  return name == "offset" || name == "limit" || name == "queue" || name == "phase";
+}
+
 absl::Status CheckOther(absl::string_view name, absl::string_view value) {
   if (name == "watch") {
     if (value == "false" || value == "0") return absl::OkStatus();
@@ -45,13 +52,15 @@ absl::Status CheckOther(absl::string_view name, absl::string_view value) {
 
 }  // namespace
 
-bool IsKnownParameter(absl::string_view name) {
-  return name == "offset" || name == "limit" || name == "queue" || name == "phase" || CheckOther(name, "false").ok();
-}
+bool IsKnownParameter(absl::string_view name) { return IsOfList(name) || CheckOther(name, "false").ok(); }
 
 absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target) {
   UnitQuery query;
+  std::set<std::string> given;
   for (const auto& [name, value] : TargetQuery(target)) {
+    if (IsOfList(name) && !given.insert(name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("parameter \"", name, "\" is given twice"));
+    }
     if (name == "offset") {
       KQ_ASSIGN_OR_RETURN(query.offset, NumberOf(name, value));
     } else if (name == "limit") {

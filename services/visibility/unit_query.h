@@ -18,10 +18,9 @@ struct UnitQuery {
 };
 
 // From a request's target. kInvalidArgument names the parameter: a number that is
-// none or is negative, a phase that does not exist, a name that is not known here, a
-// watch. What clients of the API machinery add to any request and changes no answer
-// here (timeout, pretty, resourceVersion and the like) is left aside; given twice, the
-// last one counts.
+// none or is negative, a phase that does not exist, a name that is not known here or is
+// given twice, a watch. What clients of the API machinery add to any request and changes
+// no answer here (timeout, pretty, resourceVersion and the like) is left aside.
 absl::StatusOr<UnitQuery> ParseUnitQuery(absl::string_view target);
 // Whether ParseUnitQuery takes a parameter of this name, if its value is good.
 bool IsKnownParameter(absl::string_view name);

@@ -15,9 +15,9 @@ TEST_CASE("without parameters everything is wanted") {
   CHECK(query->limit == 0);
 }
 
-TEST_CASE("all four parameters, percent-encoded too, beside what any client may add; of two the last counts") {
+TEST_CASE("all four parameters, percent-encoded too, beside what any client may add") {
   const auto query = ParseUnitQuery(
-      "/x?phase=Enqueued&queue=team%2Da&offset=2&limit=5&limit=6&timeout=30s&pretty=true"
+      "/x?phase=Enqueued&queue=team%2Da&offset=2&limit=6&timeout=30s&timeout=10s&pretty=true"
       "&resourceVersion=0&watch=false");
   REQUIRE(query.ok());
   CHECK(query->phase == "Enqueued");
@@ -42,6 +42,8 @@ TEST_CASE("bad values name their parameter") {
                                         {"/x?phase=enqueued", "phase"},
                                         {"/x?watch=true", "watch: these lists can't be watched"},
                                         {"/x?watch", "watch"},
+                                        {"/x?limit=1&limit=2", "parameter \"limit\" is given twice"},
+                                        {"/x?queue=a&phase=&queue=a", "parameter \"queue\" is given twice"},
                                         {"/x?limits=2", "parameter \"limits\" is not known here"},
                                         {"/x?labelSelector=a%3Db", "labelSelector"},
                                         {"/x?" + std::string(100, 'a'), std::string(64, 'a') + "\" is not known"}}));

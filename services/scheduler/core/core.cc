@@ -120,15 +120,18 @@ void CoreState::On(const QueueRemoved& event, absl::Time now) {
 
 void CoreState::On(const QuotaUpserted& event, absl::Time) {
   ledger.Upsert(event.quota);
-  unplaced_picture = nullptr;
-  queues_to_reconcile = quotas_listed_anew = changed = true;
+  NoteQuotaChange(event.quota.key.name);
 }
 
 void CoreState::On(const QuotaRemoved& event, absl::Time) {
   const Quota* active = ledger.Find(event.quota.name);
   if (active != nullptr && active->key == event.quota && event.version < active->version) return;
-  if (!ledger.Remove(event.quota)) return;
+  if (ledger.Remove(event.quota)) NoteQuotaChange(event.quota.name);
+}
+
+void CoreState::NoteQuotaChange(const std::string& name) {
   unplaced_picture = nullptr;
+  if (QueueRecord* record = RecordOf(name); record != nullptr) record->picture = nullptr;
   queues_to_reconcile = quotas_listed_anew = changed = true;
 }
 

@@ -65,6 +65,8 @@ struct CoreState {
   void On(const QueueWriteFinished& event, absl::Time now);
   void On(const TellFinished& event, absl::Time now);
   void TakeAnswer(UnitEntry* entry, const WriteFinished& event, absl::Time now);
+  // A quota of this name came, went or is another: what was drawn or written by it is looked at again.
+  void NoteQuotaChange(const std::string& name);
 
   // --- placement.cc
   // Puts the unit where it belongs, and makes the ledger say what it holds.
@@ -202,6 +204,9 @@ struct CoreState {
 
 // Whether the difference between two values of one unit matters to the scheduler.
 bool SameClaim(const QueueUnit& a, const QueueUnit& b);
+// Whether the message of an inactive unit comes from the controllers, who know more of it: in a phase that they
+// end, such as a backoff, and of a Job that its user holds.
+bool SaidByController(const UnitEntry& entry);
 // What the unit will hold when what it still needs has been admitted too.
 Resources HeldOnceAdmitted(const QueueUnit& unit);
 

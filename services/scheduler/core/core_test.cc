@@ -73,7 +73,7 @@ TEST_CASE("one cycle over one queue", "[core]") {
        4,
        {MakeUnit("a").Resource(Resources{{"cpu", 4000}}), MakeUnit("b").Resource(Resources{{"cpu", 1}})},
        {"dequeue a", "requeue b OverMax team-a cpu"}},
-      {"an inactive unit is not asked", 10, {MakeUnit("a").Cpu(1).Active(false)}, {}},
+      {"an inactive unit is told and not asked", 10, {MakeUnit("a").Cpu(1).Active(false)}, {"requeue a Inactive"}},
       {"a finished unit is not asked and holds nothing",
        4,
        {MakeUnit("a").Cpu(4).Admitted(1, Phase::kSucceed), MakeUnit("b").Cpu(4)},
@@ -232,6 +232,35 @@ TEST_CASE("the same reason is told once, another one again, and numbers do not c
   CHECK(world.Cycle().empty());
   world.Add(MakeQuota("team-a").MaxOf({}).Version(3));
   CHECK(world.Cycle() == Told{"requeue a QuotaEmpty team-a"});
+}
+
+TEST_CASE("a unit that is put off is told once, without an event, and what it waits for when it is back", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.Add(MakeUnit("a").Cpu(9));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+  world.Add(MakeUnit("a").Cpu(9).Version(2).Active(false));
+  CHECK(world.Cycle() == Told{"requeue a Inactive"});
+  const Requeue& requeue = std::get<Requeue>(world.last()[0]);
+  CHECK_FALSE(requeue.with_event);
+  world.Add(MakeUnit("a").Cpu(9).Version(3).Active(false).Message(RefusalSentence(requeue.why)));
+  CHECK(world.Cycle().empty());
+  world.Add(MakeUnit("a").Cpu(9).Version(4).Active(false));  // somebody took it away
+  CHECK(world.Cycle() == Told{"requeue a Inactive"});
+  world.Add(MakeUnit("a").Cpu(9).Version(5));
+  CHECK(world.Cycle() == Told{"requeue a OverMax team-a cpu"});
+}
+
+TEST_CASE("an inactive unit of which the controllers said more keeps their message", "[core]") {
+  CoreWorld world = TeamA(4);
+  world.Add(MakeUnit("held").Cpu(1).Active(false).Message("Held: the job was suspended by its user"));
+  world.Add(MakeUnit("backoff").Cpu(1).Phase(Phase::kTimeoutBackoff).Message("backoff"));
+  world.Add(MakeUnit("both").Cpu(1).Phase(Phase::kTimeoutBackoff).Active(false).Message("backoff"));
+  CHECK(world.Cycle().empty());
+  // The controllers come after us.
+  world.Add(MakeUnit("b").Cpu(1).Active(false));
+  CHECK(world.Cycle() == Told{"requeue b Inactive"});
+  world.Add(MakeUnit("b").Cpu(1).Active(false).Version(2).Message("Held: the job was suspended by its user"));
+  CHECK(world.Cycle().empty());
 }
 
 TEST_CASE("numbers that changed are told once the refresh interval has passed, without an event", "[core]") {
@@ -719,7 +748,8 @@ TEST_CASE("admissions that shrink wake who waits for the room, others wake nobod
   };
   const std::vector<Case> cases = {
       {"replicas 1 -> 0", 1, running(1, 1), running(0, 0), true},
-      {"entries 1 -> 0", 1, running(1, 1), MakeUnit("a").Cpu(1).Active(false), true},
+      {"entries 1 -> 0", 1, running(1, 1), MakeUnit("a").Cpu(1).Active(false).Message("the queue unit is not active"),
+       true},
       {"replicas 2 -> 1", 2, running(2, 2), running(1, 1), true},
       {"replicas 1 -> 2", 1, running(1, 1), running(2, 2), false},
       {"the same", 1, running(1, 1), running(1, 1), false},

@@ -63,10 +63,16 @@ std::shared_ptr<const Snapshot> CoreState::TakeSnapshot(absl::Time now) {
 std::shared_ptr<const QueueSnapshot> CoreState::QueuePicture(const QueueRecord& record) {
   auto picture = std::make_shared<QueueSnapshot>();
   picture->queue = record.object;
+  if (record.has_policy) picture->policy = std::string(QueuePolicyName(record.pending.policy()));
   const auto on_their_way = assumed.find(record.object.key.name);
   picture->assumed = on_their_way == assumed.end() ? 0 : on_their_way->second;
   picture->trouble = record.trouble;
   picture->admits_nothing = record.unusable.refusal != Refusal::kNone;
+  const bool without_quota = !options.admission.empty() && !ledger.Has(record.object.key.name);
+  if (without_quota && !picture->admits_nothing) {
+    picture->trouble = absl::StrCat("no ElasticQuota is named ", record.object.key.name);
+    picture->admits_nothing = true;
+  }
   picture->waiting.reserve(record.pending.Size());
   for (const UnitEntry* entry : record.pending.Line()) {
     picture->waiting.push_back(UnitPicture(*entry, static_cast<int64_t>(picture->waiting.size()) + 1));

@@ -39,6 +39,11 @@ absl::Time QueuedSince(const QueueUnit& unit) {
 
 }  // namespace
 
+bool SaidByController(const UnitEntry& entry) {
+  if (entry.place != Place::kInactive) return false;
+  return !IsWaiting(entry.unit->phase) || entry.unit->message == kHeldMessage;
+}
+
 Resources HeldOnceAdmitted(const QueueUnit& unit) {
   QueueUnit after = unit;
   after.phase = Phase::kDequeued;
@@ -119,8 +124,7 @@ void CoreState::SetPlace(UnitEntry* entry, kq::scheduler::Place place, const Ref
   } else {
     entry->why = std::make_shared<const RefusalDetail>(why);
     unplaced.insert(key);
-    // Whoever made it inactive has said so on the object.
-    if (place != Place::kInactive) untold.insert(key);
+    if (!SaidByController(*entry)) untold.insert(key);
     unplaced_picture = nullptr;
   }
   MarkChanged(*entry);

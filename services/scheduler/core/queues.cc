@@ -77,6 +77,10 @@ CoreState::Warning CoreState::WarningAbout(const Quota& quota) {
     return {"MinAboveMax", absl::StrCat(above, ": no more than max is given")};
   }
   if (std::string odd = OddAmounts(quota); !odd.empty()) return {"QuotaAmountOdd", std::move(odd)};
+  if (!quota.odd_lends.empty()) {
+    return {"QuotaLabelOdd", absl::StrCat("label ", kLendLabel, ": \"", quota.odd_lends,
+                                          "\" is neither true nor false: what is free of its min is lent")};
+  }
   return {};
 }
 

@@ -122,6 +122,7 @@ TEST_CASE("spec 12.1 defects 15, 27: an unsupported policy is told and the last 
   const auto snapshot = world.core().TakeSnapshot(world.now());
   CHECK_THAT(snapshot->queues[0]->trouble,
              Catch::Contains("\"Round\" is not supported; the one before it stays in force"));
+  CHECK(snapshot->queues[0]->policy == "Block");
   CHECK_FALSE(snapshot->queues[0]->admits_nothing);
 }
 
@@ -132,7 +133,9 @@ TEST_CASE("a queue that begins with an unsupported policy admits nothing and say
   world.Add(MakeUnit("a").Cpu(1));
   world.Lead();
   CHECK(world.Cycle() == Told{"notify team-a AddQueueFail", "requeue a PolicyUnsupported team-a"});
-  CHECK(world.core().TakeSnapshot(world.now())->queues[0]->admits_nothing);
+  const auto snapshot = world.core().TakeSnapshot(world.now());
+  CHECK(snapshot->queues[0]->admits_nothing);
+  CHECK(snapshot->queues[0]->policy.empty());
   CHECK(world.Cycle().empty());
   world.Add(MakeQueue("team-a").Policy("Priority").Version(2));
   CHECK(world.Cycle() == Told{"dequeue a"});
@@ -299,6 +302,42 @@ TEST_CASE("field report 37: an amount that is most likely a mistake is an event 
   world.Add(MakeQuota("team-a").MaxOf({{"cpu", 4000}, {"hugepages-2Mi", 256 << 20}}).Version(2));
   CHECK(world.Cycle().empty());
   CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning.empty());
+}
+
+TEST_CASE("a lending label that is neither true nor false is an event on its quota, which lends", "[core]") {
+  CoreWorld world;
+  world.Add(MakeQuota("team-a").Max(4).OddLends("No"));
+  world.Add(MakeQueue("team-a"));
+  world.Lead();
+  CHECK(world.Cycle() == Told{"notify team-a QuotaLabelOdd"});
+  const std::string text =
+      "label quota.scheduling.koordinator.sh/allow-lent-resource: \"No\" is neither true nor false: what is free of "
+      "its "
+      "min is lent";
+  CHECK(std::get<Notify>(world.last()[0]).message == text);
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning == text);
+  world.Add(MakeQuota("team-a").Max(4).Version(2));
+  CHECK(world.Cycle().empty());
+  CHECK(world.core().TakeSnapshot(world.now())->quotas[0]->warning.empty());
+}
+
+TEST_CASE("a queue without a quota of its name says so, and no longer once there is one", "[core]") {
+  CoreWorld world;
+  const auto queue = [&world] { return world.core().TakeSnapshot(world.now())->queues[0]; };
+  world.Add(MakeQuota("team-a").Max(4));
+  world.Add(MakeQueue("team-a").ByHand());
+  world.Lead();
+  world.Cycle();
+  CHECK(queue()->trouble.empty());
+  world.Apply(QuotaRemoved{MakeQuota("team-a").Obj().key, 2});
+  CHECK(queue()->trouble == "no ElasticQuota is named team-a");
+  CHECK(queue()->admits_nothing);
+  world.Add(MakeQueue("team-a").ByHand().Check("prov").Version(2));  // what it would say with a quota comes first
+  CHECK_THAT(queue()->trouble, Catch::Contains("admission checks"));
+  world.Add(MakeQueue("team-a").ByHand().Version(3));
+  world.Add(MakeQuota("team-a").Max(4).Version(3));
+  CHECK(queue()->trouble.empty());
+  CHECK_FALSE(queue()->admits_nothing);
 }
 
 TEST_CASE("an admitted unit whose quota is gone is still shown", "[core]") {

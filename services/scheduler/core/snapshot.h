@@ -50,6 +50,7 @@ struct UnitSnapshot {
 
 struct QueueSnapshot {
   Queue queue;
+  std::string policy;                 // in force; the object may name another, which is refused. Empty: none ever was
   std::vector<UnitSnapshot> waiting;  // in the order in which they would be tried
   int64_t ready = 0, resting = 0, parked = 0, assumed = 0;
   std::string trouble;          // what is wrong with it, for people; it may admit all the same

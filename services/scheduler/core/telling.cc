@@ -13,8 +13,10 @@ namespace {
 // keeps overwriting it gets the last word.
 constexpr int kRetellLimit = 5;
 
-// What has an event of its own gets no FailedScheduling beside it.
 bool HasOwnEvent(Refusal refusal) { return refusal == Refusal::kNoQuotaLabel || refusal == Refusal::kQueueNotFound; }
+
+// What has an event of its own gets no FailedScheduling beside it, and who was put off on purpose did not fail.
+bool IsFailure(Refusal refusal) { return !HasOwnEvent(refusal) && refusal != Refusal::kInactive; }
 
 Notify OwnEvent(const QueueUnit& unit, const RefusalDetail& why) {
   Notify notify;
@@ -39,7 +41,7 @@ Requeue RequeueOf(const UnitEntry& entry, bool with_event, absl::Time now) {
   }
   requeue.attempts = entry.attempts;
   requeue.now = now;
-  requeue.with_event = with_event && !HasOwnEvent(entry.why->refusal);
+  requeue.with_event = with_event && IsFailure(entry.why->refusal);
   return requeue;
 }
 
@@ -113,9 +115,10 @@ bool CoreState::QueueIsComing(const UnitEntry& entry) const {
 }
 
 bool CoreState::MayBeTold(const UnitEntry& entry) const {
-  // Who is ready is about to be asked, and whoever made a unit inactive told it himself.
-  const bool waits = entry.place == Place::kParked || entry.place == Place::kUnmapped || entry.place == Place::kInvalid;
-  return waits && entry.why != nullptr && !QueueIsComing(entry);
+  // Who is ready is about to be asked.
+  const bool waits = entry.place == Place::kParked || entry.place == Place::kUnmapped ||
+                     entry.place == Place::kInvalid || entry.place == Place::kInactive;
+  return waits && entry.why != nullptr && !SaidByController(entry) && !QueueIsComing(entry);
 }
 
 void CoreState::TellUnplaced(absl::Time now, std::vector<Decision>* decisions) {

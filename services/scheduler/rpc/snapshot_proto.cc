@@ -163,7 +163,8 @@ void ToProto(const UnitSnapshot& picture, v1::UnitSnapshot* out) {
   out->set_name(unit.key.name);
   out->set_uid(unit.uid);
   out->set_quota(unit.quota);
-  out->set_queue(unit.queue);
+  // The queue of its quota, for nobody waits by what the object names.
+  out->set_queue(unit.quota.empty() ? unit.queue : unit.quota);
   out->set_priority(unit.priority);
   out->set_priority_class(unit.priority_class);
   const absl::string_view phase = ShownPhase(unit);
@@ -192,7 +193,7 @@ void ToProto(const UnitSnapshot& picture, v1::UnitSnapshot* out) {
 
 void ToProto(const QueueSnapshot& queue, Detail detail, v1::QueueSnapshot* out) {
   out->set_name(queue.queue.key.name);
-  out->set_policy(queue.queue.policy);
+  out->set_policy(queue.policy);
   out->set_priority(queue.queue.priority);
   out->set_ready(queue.ready);
   out->set_resting(queue.resting);

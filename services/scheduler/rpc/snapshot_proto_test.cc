@@ -83,7 +83,7 @@ TEST_CASE("every field of a unit is told", "[snapshot_proto]") {
   CHECK(out.name() == "j");
   CHECK(out.uid() == "uid-team-j");
   CHECK(out.quota() == "team-a");
-  CHECK(out.queue() == "queue-a");
+  CHECK(out.queue() == "team-a");  // where it waits or did, not what the object names
   CHECK(out.priority() == 7);
   CHECK(out.priority_class() == "high");
   CHECK(out.phase() == "Dequeued");
@@ -237,8 +237,24 @@ TEST_CASE("a picture as a message", "[snapshot_proto]") {
   CHECK(Text(team.guaranteed_used()) == "cpu=2000");
   REQUIRE(team.charged_size() == 1);
   CHECK(team.charged(0).name() == "runs");
+  CHECK(team.charged(0).queue() == "team-a");  // although the object names none
   REQUIRE(out.unplaced_size() == 1);
   CHECK(out.unplaced(0).name() == "lost");
+}
+
+TEST_CASE("the queue of a unit is that of its quota, whatever the object names", "[snapshot_proto]") {
+  const auto queue_of = [](QueueUnit unit, const std::string& named) {
+    unit.queue = named;
+    UnitSnapshot picture;
+    picture.unit = std::make_shared<const QueueUnit>(std::move(unit));
+    v1::UnitSnapshot out;
+    ToProto(picture, &out);
+    return out.queue();
+  };
+  CHECK(queue_of(MakeUnit("a").Obj(), "") == "team-a");
+  CHECK(queue_of(MakeUnit("a").Obj(), "other") == "team-a");
+  CHECK(queue_of(MakeUnit("a").Quota("").Obj(), "other") == "other");
+  CHECK(queue_of(MakeUnit("a").Quota("").Obj(), "").empty());
 }
 
 TEST_CASE("without units only what is counted of them is told", "[snapshot_proto]") {

@@ -54,7 +54,9 @@ void Answered(const StatusWriterParts& parts, const Dequeue& dequeue, const absl
                          kScheduledEvent);
   } else {
     const absl::Status why = result.ok() ? absl::AbortedError("the unit changed meanwhile") : result.status();
-    KQ_LOG(Warning, "Admission not written", {{"unit", dequeue.unit.ToString()}, {"err", why}});
+    // A Job that waits may be deleted at any time.
+    const LogSeverity severity = absl::IsNotFound(why) ? LogSeverity::kInfo : LogSeverity::kWarning;
+    WriteLog(severity, __FILE__, __LINE__, "Admission not written", {{"unit", dequeue.unit.ToString()}, {"err", why}});
   }
   // An answer is always taken.
   if (!parts.mailbox->Post(WriteFinished{dequeue.unit, dequeue.uid, dequeue.version, std::move(result)})) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "libs/api/codec.h"
+#include "libs/common/captured_stderr.h"
 #include "libs/common/simulated_clock.h"
 #include "libs/kube/testing/fake_kube_api.h"
 #include "services/scheduler/runtime/kinds.h"
@@ -119,13 +120,30 @@ TEST_CASE("an admission that rests on an old version is not written and not told
               .Patch({QueueUnits(), unit.key, Subresource::kNone, PatchType::kMerge,
                       JsonObject{{"spec", JsonObject{{"priority", 7}}}}})
               .ok());
-  world.writer->Submit(world.Admit(unit));
-  world.Settle();
+  const std::string logged = CapturedStderr([&] {
+    world.writer->Submit(world.Admit(unit));
+    world.Settle();
+  });
+  CHECK_THAT(logged, Catch::StartsWith("W") && Catch::Contains("\"Admission not written\""));
   const std::vector<WriteFinished> answers = world.Answers();
   REQUIRE(answers.size() == 1);
   CHECK(absl::IsAborted(answers[0].result.status()));
   CHECK(world.Unit("a").phase != Phase::kDequeued);
   CHECK(world.Events().empty());
+}
+
+TEST_CASE("an admission of a unit that was deleted meanwhile is no warning") {
+  World world;
+  const QueueUnit unit = world.Create("a");
+  REQUIRE(world.api.Delete({QueueUnits(), unit.key}).ok());
+  const std::string logged = CapturedStderr([&] {
+    world.writer->Submit(world.Admit(unit));
+    world.Settle();
+  });
+  CHECK_THAT(logged, Catch::StartsWith("I") && Catch::Contains("\"Admission not written\""));
+  const std::vector<WriteFinished> answers = world.Answers();
+  REQUIRE(answers.size() == 1);
+  CHECK(absl::IsNotFound(answers[0].result.status()));
 }
 
 TEST_CASE("an admission whose answer was lost is found on the server and told") {

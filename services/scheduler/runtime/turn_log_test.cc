@@ -1,14 +1,12 @@
 #include "services/scheduler/runtime/turn_log.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "libs/common/captured_stderr.h"
 #include "libs/common/log.h"
 #include "services/scheduler/runtime/testing/small_world.h"
 
@@ -17,21 +15,11 @@ namespace {
 
 // What is written to stderr meanwhile, at this verbosity.
 std::string Logged(int verbosity, const std::function<void()>& work) {
-  std::FILE* file = std::tmpfile();
-  REQUIRE(file != nullptr);
-  std::fflush(stderr);
-  const int kept = dup(STDERR_FILENO);
-  REQUIRE(dup2(fileno(file), STDERR_FILENO) >= 0);
-  SetLogVerbosity(verbosity);
-  work();
-  SetLogVerbosity(0);
-  REQUIRE(dup2(kept, STDERR_FILENO) >= 0);
-  close(kept);
-  std::string text(static_cast<size_t>(std::ftell(file)), '\0');
-  std::rewind(file);
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
-  return text;
+  return CapturedStderr([&] {
+    SetLogVerbosity(verbosity);
+    work();
+    SetLogVerbosity(0);
+  });
 }
 
 Turn TurnOf(std::vector<Event> events, std::vector<Decision> decisions = {}) {

@@ -273,6 +273,7 @@ JsonObject EncodeQuota(const Quota& quota) {
   PutAmounts(&object, "min", quota.min);
   PutAmounts(&object, "max", quota.max);
   if (!quota.lends) object["lends"] = false;
+  PutText(&object, "oddLends", quota.odd_lends);
   PutText(&object, "queuePolicy", quota.queue_policy);
   PutPairs(&object, "queueAnnotations", quota.queue_annotations);
   PutPairs(&object, "minText", quota.min_text);
@@ -290,6 +291,7 @@ absl::StatusOr<Quota> DecodeQuota(const Json& value) {
   quota.min = reader.Amounts("min");
   quota.max = reader.Amounts("max");
   quota.lends = reader.Bool("lends", true);
+  quota.odd_lends = reader.Text("oddLends");
   quota.queue_policy = reader.Text("queuePolicy");
   quota.queue_annotations = reader.Pairs("queueAnnotations");
   quota.min_text = reader.Pairs("minText");

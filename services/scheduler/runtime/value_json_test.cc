@@ -22,7 +22,7 @@ Json Reread(const JsonObject& object) {
   [[maybe_unused]] const auto& [u1, u2, u3, u4, u5, u6, u7, u8, u9, u10, u11, u12, u13, u14, u15, u16, u17, u18, u19,
                                 u20, u21, u22, u23, u24, u25] = unit;
   [[maybe_unused]] const auto& [q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11, q12, q13, q14, q15] = queue;
-  [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14] = quota;
+  [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6, e7, e8, e9, e10, e11, e12, e13, e14, e15] = quota;
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5] = unit.admissions.front();
   [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6] = unit.conditions.front();
   [[maybe_unused]] const auto& [p1, p2, p3] = unit.pod_sets.front();

@@ -187,9 +187,9 @@ void World::CheckSettled() {
 
 void World::CheckTold(const std::vector<UnitSnapshot>& units) {
   for (const UnitSnapshot& unit : units) {
-    // Whoever made it inactive told it; who holds a quota that is gone does not wait.
-    const bool waits =
-        unit.place != Place::kInactive && unit.place != Place::kAdmitted && unit.place != Place::kDraining;
+    // The controllers tell of the phases that they end; who holds a quota that is gone does not wait.
+    const bool theirs = unit.place == Place::kInactive && !IsWaiting(unit.unit->phase);
+    const bool waits = !theirs && unit.place != Place::kAdmitted && unit.place != Place::kDraining;
     if (!waits) continue;
     if (unit.why == nullptr) {
       Violate(absl::StrCat(unit.unit->key.ToString(), " waits for no reason"));

@@ -163,6 +163,10 @@ class MakeQuota {
     quota_.lends = lends;
     return *this;
   }
+  MakeQuota& OddLends(const std::string& label) {
+    quota_.odd_lends = label;
+    return *this;
+  }
   MakeQuota& Policy(const std::string& label) {
     quota_.queue_policy = label;
     return *this;

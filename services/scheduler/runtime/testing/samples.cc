@@ -94,6 +94,7 @@ Quota SampleQuota(const std::string& name) {
   quota.min = {{"cpu", 1000}};
   quota.max = {{"cpu", 4000}, {"memory", 0}};
   quota.lends = false;
+  quota.odd_lends = "No";
   quota.queue_policy = "Priority";
   quota.queue_annotations = {{"koord-queue/max-depth", "5"}};
   quota.min_text = {{"cpu", "1"}};
