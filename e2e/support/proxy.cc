@@ -10,9 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "e2e/support/account_kubeconfig.h"
 #include "libs/kube/kubeconfig.h"
 
 namespace kq::e2e {
@@ -39,7 +38,7 @@ Proxy::Proxy(TestCluster* cluster, const std::string& ns, const std::string& rul
   cluster_->Kubectl(absl::StrCat("create clusterrolebinding ", account_,
                                  " --clusterrole=cluster-admin --serviceaccount=", ns, ":", account_));
   const std::string direct = folder_ + "/proxied";
-  WriteText(direct, TokenKubeconfig(ns));
+  WriteAccountKubeconfig(*cluster_, {ns, account_}, cluster_->kubeconfig(), direct);
   WriteText(folder_ + "/rules.yaml", rules);
   kubeconfig_ = folder_ + "/through/proxied";
   auto child = ChildProcess::Start(
@@ -60,21 +59,6 @@ Proxy::Proxy(TestCluster* cluster, const std::string& ns, const std::string& rul
   auto http = NewHttpClient(std::move(options));
   if (!http.ok()) Fail(http.status().ToString());
   http_ = *std::move(http);
-}
-
-std::string Proxy::TokenKubeconfig(const std::string& ns) const {
-  const absl::StatusOr<KubeConnection> direct = LoadKubeconfig(cluster_->kubeconfig());
-  if (!direct.ok()) Fail(direct.status().ToString());
-  std::string token =
-      cluster_->Kubectl(absl::StrCat("create token ", account_, " --namespace=", ns, " --duration=24h"));
-  absl::StripAsciiWhitespace(&token);
-  const Json cluster = {{"server", direct->server}, {"certificate-authority-data", absl::Base64Escape(direct->ca_pem)}};
-  return JsonText({{"apiVersion", "v1"},
-                   {"kind", "Config"},
-                   {"clusters", JsonArray{{{"name", "c"}, {"cluster", cluster}}}},
-                   {"users", JsonArray{{{"name", "u"}, {"user", {{"token", token}}}}}},
-                   {"contexts", JsonArray{{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}},
-                   {"current-context", "x"}});
 }
 
 Proxy::~Proxy() {

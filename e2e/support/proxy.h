@@ -33,7 +33,6 @@ class Proxy {
   Json Stats();
 
  private:
-  std::string TokenKubeconfig(const std::string& ns) const;
   std::string Call(const std::string& method, const std::string& path, const std::string& body);
 
   TestCluster* const cluster_;
