@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "e2e/support/account_kubeconfig.h"
 #include "e2e/support/helm.h"
@@ -119,7 +120,7 @@ std::string ChartAccounts::Kubeconfig(const std::string& account, const std::str
   std::string path = absl::StrCat(folder_, "/", account);
   if (!std::filesystem::exists(path)) Fail(absl::StrCat("the chart has no account ", account));
   if (through.empty()) return path;
-  path += "-through-proxy";
+  path += absl::StrReplaceAll(through, {{"/", "-"}});
   WriteAccountKubeconfig(*cluster_, {ns_, account}, through, path);
   return path;
 }

@@ -29,16 +29,12 @@ void WriteText(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Proxy::Proxy(TestCluster* cluster, const std::string& ns, const std::string& rules)
-    : cluster_(cluster), account_(absl::StrCat(ns, "-proxied")) {
+Proxy::Proxy(const TestCluster& cluster, const std::string& ns, const std::string& rules) {
   std::string folder = (std::filesystem::temp_directory_path() / "fault-proxy-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) Fail(absl::StrCat("cannot make ", folder));
   folder_ = folder;
-  cluster_->Kubectl(absl::StrCat("create serviceaccount ", account_, " --namespace=", ns));
-  cluster_->Kubectl(absl::StrCat("create clusterrolebinding ", account_,
-                                 " --clusterrole=cluster-admin --serviceaccount=", ns, ":", account_));
   const std::string direct = folder_ + "/proxied";
-  WriteAccountKubeconfig(*cluster_, {ns, account_}, cluster_->kubeconfig(), direct);
+  WriteAccountKubeconfig(cluster, {ns, "default"}, cluster.kubeconfig(), direct);
   WriteText(folder_ + "/rules.yaml", rules);
   kubeconfig_ = folder_ + "/through/proxied";
   auto child = ChildProcess::Start(
@@ -63,9 +59,6 @@ Proxy::Proxy(TestCluster* cluster, const std::string& ns, const std::string& rul
 
 Proxy::~Proxy() {
   child_ = nullptr;
-  const KubeResource bindings = {"rbac.authorization.k8s.io", "v1", "clusterrolebindings"};
-  // What is left of it is the cluster's to clean up.
-  cluster_->api().Delete({.resource = bindings, .key = {"", account_}}).IgnoreError();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }

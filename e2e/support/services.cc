@@ -82,9 +82,7 @@ Service::Service(const ServiceOptions& options, const std::string& program, std:
   }
   const std::string name = program.substr(program.rfind('/') + 1);
   command_.push_back(DataFile(program));
-  command_.push_back(absl::StrCat("--kubeconfig=", options.accounts == nullptr
-                                                       ? options.kubeconfig
-                                                       : options.accounts->Kubeconfig(name, options.through)));
+  command_.push_back(absl::StrCat("--kubeconfig=", options.accounts->Kubeconfig(name, options.through)));
   command_.insert(command_.end(), flags.begin(), flags.end());
   command_.insert(command_.end(), options.flags.begin(), options.flags.end());
   log_ = LogFile(options.log.empty() ? absl::StrCat(name, "-", getpid(), ".log") : options.log);

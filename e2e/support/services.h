@@ -19,9 +19,8 @@ namespace kq::e2e {
 
 struct ServiceOptions {
   // Who it is: the account that is named as its program is, and outlives it.
-  const ChartAccounts* accounts = nullptr;
+  const ChartAccounts* accounts;
   std::string through = {};  // a kubeconfig of a proxy before the API server; empty: straight to it
-  std::string kubeconfig = {};
   std::string lease_namespace = {};
   std::vector<std::string> flags = {};        // on top of the addresses, the lease and its times
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on
