@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/services.h"
 #include "e2e/support/test_cluster.h"
@@ -30,7 +31,7 @@ constexpr absl::Duration kPatience = absl::Minutes(3);
 // A namespace, quotas whose names begin with its name, and the two processes.
 class World {
  public:
-  World() : ns(cluster.MakeNamespace("bad")), scheduler(Options()), controllers(Options()) {
+  World() : ns(cluster.MakeNamespace("bad")), accounts(&cluster, ns), scheduler(Options()), controllers(Options()) {
     cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(Name("good"), "", 2));
   }
   ~World() {
@@ -105,11 +106,12 @@ class World {
 
   TestCluster cluster;
   const std::string ns;
+  const ChartAccounts accounts;
   Scheduler scheduler;
   Controllers controllers;
 
  private:
-  ServiceOptions Options() const { return {.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns}; }
+  ServiceOptions Options() const { return {.accounts = &accounts, .lease_namespace = ns}; }
 
   std::vector<std::string> quotas_;
   int good_units_ = 0;

@@ -9,13 +9,12 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "e2e/support/account_kubeconfig.h"
 #include "libs/http/http_client.h"
-#include "libs/kube/kubeconfig.h"
 
 namespace kq::e2e {
 namespace {
@@ -138,18 +137,8 @@ std::string PodProcess::Localized(const std::string& argument) {
 
 std::string PodProcess::WriteKubeconfig() const {
   const std::string& source = options_.kubeconfig.empty() ? cluster_->kubeconfig() : options_.kubeconfig;
-  const absl::StatusOr<KubeConnection> to = LoadKubeconfig(source);
-  if (!to.ok()) Fail(to.status().ToString());
-  std::string token = cluster_->Kubectl(absl::StrCat("create token ", account_, " --namespace=", kNamespace));
-  absl::StripAsciiWhitespace(&token);
-  const Json cluster = {{"server", to->server}, {"certificate-authority-data", absl::Base64Escape(to->ca_pem)}};
   std::string path = folder_ + "/kubeconfig";
-  WriteText(path, JsonText({{"apiVersion", "v1"},
-                            {"kind", "Config"},
-                            {"clusters", JsonArray{{{"name", "c"}, {"cluster", cluster}}}},
-                            {"users", JsonArray{{{"name", "u"}, {"user", {{"token", token}}}}}},
-                            {"contexts", JsonArray{{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}},
-                            {"current-context", "x"}}));
+  WriteAccountKubeconfig(*cluster_, {kNamespace, account_}, source, path);
   return path;
 }
 

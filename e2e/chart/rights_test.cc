@@ -63,7 +63,7 @@ class World {
         "controller.replicas=2,visibility.service.externalName=localhost,"
         "visibility.service.port=",
         visibility_port_));
-    proxy_ = std::make_unique<Proxy>(&cluster_, "default", "{}");
+    proxy_ = std::make_unique<Proxy>(cluster_, "default", "{}");
     const std::string server = absl::StrCat("127.0.0.1:", grpc_port_);
     scheduler_ = std::make_unique<PodProcess>(&cluster_, PodProcessOptions{.deployment = "koord-queue",
                                                                            .container = "controller",

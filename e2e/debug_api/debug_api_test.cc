@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/child_process.h"
 #include "e2e/support/test_cluster.h"
 #include "libs/common/json.h"
@@ -40,20 +41,22 @@ Json UnitObject(const std::string& name, const std::string& quota) {
 // Both processes. Ended with the object.
 class Processes {
  public:
-  Processes(const TestCluster& cluster, const std::string& lease_namespace)
-      : grpc_port_(FreePort()),
+  // Their lease is in the namespace of their accounts.
+  Processes(TestCluster* cluster, const std::string& ns)
+      : accounts_(cluster, ns),
+        grpc_port_(FreePort()),
         debug_port_(FreePort()),
         scheduler_command_({DataFile("services/scheduler/koord-queue"),
-                            absl::StrCat("--kubeconfig=", cluster.kubeconfig()),
-                            absl::StrCat("--lease-namespace=", lease_namespace), "--lease-name=debug-test",
-                            "--lease-duration=2s", "--renew-deadline=1500ms", "--retry-period=250ms",
+                            absl::StrCat("--kubeconfig=", accounts_.Kubeconfig("koord-queue")),
+                            absl::StrCat("--lease-namespace=", ns), "--lease-name=koord-queue", "--lease-duration=2s",
+                            "--renew-deadline=1500ms", "--retry-period=250ms",
                             absl::StrCat("--grpc-bind-address=127.0.0.1:", grpc_port_),
                             absl::StrCat("--metrics-bind-address=127.0.0.1:", FreePort()), "--check-invariants"}),
-        debug_api_(
-            Start({DataFile("services/debug-api/koord-queue-debug-api"),
-                   absl::StrCat("--kubeconfig=", cluster.kubeconfig()), absl::StrCat("--server=127.0.0.1:", grpc_port_),
-                   absl::StrCat("--bind-address=127.0.0.1:", debug_port_), "--max-picture-age=20s"},
-                  "koord-queue-debug-api.log")) {}
+        debug_api_(Start({DataFile("services/debug-api/koord-queue-debug-api"),
+                          absl::StrCat("--kubeconfig=", accounts_.Kubeconfig("koord-queue-debug-api")),
+                          absl::StrCat("--server=127.0.0.1:", grpc_port_),
+                          absl::StrCat("--bind-address=127.0.0.1:", debug_port_), "--max-picture-age=20s"},
+                         "koord-queue-debug-api.log")) {}
 
   void StartScheduler() { scheduler_ = std::make_unique<ChildProcess>(Start(scheduler_command_, "koord-queue.log")); }
   ChildProcess& scheduler() { return *scheduler_; }
@@ -78,6 +81,7 @@ class Processes {
     return *std::move(child);
   }
 
+  const ChartAccounts accounts_;
   const int grpc_port_, debug_port_;
   const std::vector<std::string> scheduler_command_;
   ChildProcess debug_api_;
@@ -121,12 +125,12 @@ class Installed {
   TestCluster cluster;
   const std::string ns = cluster.MakeNamespace("debug");
   const std::string parent = ns + "-parent", team = ns + "-team";
-  Processes processes{cluster, ns};
+  Processes processes{&cluster, ns};
 };
 
 TEST_CASE("without a scheduler the debug API lives, is not ready, and ends when it is told to", "[e2e]") {
   TestCluster cluster;
-  Processes processes(cluster, "default");
+  Processes processes(&cluster, cluster.MakeNamespace("debug"));
   REQUIRE(Await(kPatience, [&] { return processes.Code("/livez") == "200"; }));
   CHECK(processes.Code("/readyz") == "503");
   CHECK(processes.Code("/apis/v1/elasticquota") == "503");

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "e2e/support/aggregation.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
 #include "e2e/support/services.h"
@@ -38,12 +39,13 @@ class Guide {
  public:
   Guide()
       : cluster_(own_.kubeconfig()),
-        scheduler_({.kubeconfig = own_.kubeconfig(),
+        accounts_(&cluster_, "koord-queue", {"default", "example-lease"}),
+        scheduler_({.accounts = &accounts_,
                     .lease_namespace = "default",
                     .flags = {"--lease-name=example-lease", "--queue-items-refresh-interval=1s", "--v=4"}}),
-        controllers_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "default", .flags = {"--v=2"}}),
-        visibility_({.kubeconfig = own_.kubeconfig()}, scheduler_.grpc_address()),
-        debug_api_({.kubeconfig = own_.kubeconfig()}, scheduler_.grpc_address()) {
+        controllers_({.accounts = &accounts_, .lease_namespace = "koord-queue", .flags = {"--v=2"}}),
+        visibility_({.accounts = &accounts_}, scheduler_.grpc_address()),
+        debug_api_({.accounts = &accounts_}, scheduler_.grpc_address()) {
     RegisterVisibility(&cluster_, visibility_.port());
     scheduler_.Start();
     controllers_.Start();
@@ -89,6 +91,7 @@ class Guide {
  private:
   OwnCluster own_;
   TestCluster cluster_;
+  const ChartAccounts accounts_;
   Scheduler scheduler_;
   Controllers controllers_;
   Visibility visibility_;

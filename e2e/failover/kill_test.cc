@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/finisher.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/services.h"
@@ -30,7 +31,8 @@ TEST_CASE("killed in the middle of admissions, the books are right and no quota 
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(a, parent, cores));
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(b, parent, cores));
   UsageWatch watch(&cluster.api(), ns, {{a, cores * 1000}, {b, cores * 1000}, {"", cores * 3 / 2 * 1000}});
-  Scheduler scheduler({.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns});
+  const ChartAccounts accounts(&cluster, ns);
+  Scheduler scheduler({.accounts = &accounts, .lease_namespace = ns});
 
   for (int round = 0; round < rounds; ++round) {
     CAPTURE(round);

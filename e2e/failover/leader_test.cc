@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/finisher.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/services.h"
@@ -60,9 +61,9 @@ struct Replica {
   std::string pod;
   Scheduler scheduler;
 
-  Replica(TestCluster* cluster, const std::string& ns, const std::string& name)
+  Replica(TestCluster* cluster, const ChartAccounts& accounts, const std::string& ns, const std::string& name)
       : pod(name),
-        scheduler({.kubeconfig = cluster->kubeconfig(),
+        scheduler({.accounts = &accounts,
                    .lease_namespace = ns,
                    .environment = {absl::StrCat("POD_NAME=", name), absl::StrCat("POD_NAMESPACE=", ns)},
                    .log = absl::StrCat(ns, "-", name, ".log")}) {
@@ -105,7 +106,8 @@ TEST_CASE("of two replicas one leads, and another takes over when it is killed o
   const std::string ns = cluster.MakeNamespace("leader");
   const std::string quota = absl::StrCat(ns, "-q");
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(quota, "", kCores));
-  Replica one(&cluster, ns, "one"), two(&cluster, ns, "two");
+  const ChartAccounts accounts(&cluster, ns);
+  Replica one(&cluster, accounts, ns, "one"), two(&cluster, accounts, ns, "two");
   const auto labelled = [&](const Replica& replica) {
     return Await(kPatience, [&] { return Labelled(&cluster, ns) == std::vector<std::string>{replica.pod}; });
   };
@@ -179,7 +181,8 @@ TEST_CASE("a lease that something else holds is waited for, and the holder is na
                     {"acquireTime", now},
                     {"renewTime", now},
                     {"leaseTransitions", 0}}}});
-  Replica one(&cluster, ns, "one");
+  const ChartAccounts accounts(&cluster, ns);
+  Replica one(&cluster, accounts, ns, "one");
   one.scheduler.Start();
   const std::string series = absl::StrCat("koord_queue_lease_unknown_holder{holder=\"", kForeign, "\"}");
   REQUIRE(Await(kPatience, [&] { return one.scheduler.Metric(series) == 1; }));

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/job_watch.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
@@ -23,8 +24,8 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Minutes(5);
 // An absence of some seconds is no reason to lose the lease.
-ServiceOptions Patient(const std::string& kubeconfig, const std::string& log) {
-  return {.kubeconfig = kubeconfig,
+ServiceOptions Patient(const ChartAccounts& accounts, const std::string& log) {
+  return {.accounts = &accounts,
           .lease_namespace = "default",
           .log = log,
           .lease_times = {"--lease-duration=60s", "--renew-deadline=40s", "--retry-period=500ms"}};
@@ -35,9 +36,9 @@ struct Processes {
   Scheduler scheduler;
   Controllers controllers;
 
-  Processes(const std::string& kubeconfig, const std::string& name)
-      : scheduler(Patient(kubeconfig, name + "-scheduler.log")),
-        controllers(Patient(kubeconfig, name + "-controllers.log")) {
+  Processes(const ChartAccounts& accounts, const std::string& name)
+      : scheduler(Patient(accounts, name + "-scheduler.log")),
+        controllers(Patient(accounts, name + "-controllers.log")) {
     scheduler.Start();
     controllers.Start();
   }
@@ -60,8 +61,11 @@ bool IsReleased(TestCluster* cluster, const ObjectKey& job) {
 
 TEST_CASE("an API server that is not there yet, and then knows none of our kinds, is waited for", "[e2e]") {
   const OwnCluster own("kube-controller-manager kube-scheduler kwok");
+  TestCluster cluster(own.kubeconfig(), TestCluster::Definitions::kLeaveOut);
+  cluster.Create(kNamespaces, "", {{"metadata", {{"name", "koord-queue"}}}});
+  const ChartAccounts accounts(&cluster, "default");
   own.KillApiServer();
-  Processes processes(own.kubeconfig(), "absent");
+  Processes processes(accounts, "absent");
   CHECK(Await(kPatience, [&] { return processes.Unready("refused"); }));
   // More than one attempt, and not one after the other: 200 ms, doubling.
   Clock::Real().SleepFor(absl::Seconds(2));
@@ -83,7 +87,7 @@ TEST_CASE("an API server that is not there yet, and then knows none of our kinds
   }));
   CHECK(processes.Run());
 
-  TestCluster cluster(own.kubeconfig());  // installs them
+  cluster.InstallDefinitions();
   CHECK(Await(kPatience, [&] { return processes.Ready(); }));
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject("late", "", 1));
   cluster.Create(kJobs, "default", JobObject("late", "late", "1s"));
@@ -101,7 +105,8 @@ TEST_CASE("an API server that is killed in the middle of the work costs nothing 
   cluster.Create(kQuotas, kQuotaNamespace, QuotaObject("team", "", cores));
   UsageWatch units(&cluster.api(), "default", {{"team", cores * 1000}});
   JobWatch watch(&cluster.api(), "default");
-  Processes processes(own.kubeconfig(), "killed");
+  const ChartAccounts accounts(&cluster, "default");
+  Processes processes(accounts, "killed");
   InParallel(jobs, [&](int n) { cluster.Create(kJobs, "default", JobObject(absl::StrCat("job-", n), "team", "1s")); });
   for (int kill = 0; kill < kills; ++kill) {
     // Somewhere in the middle.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/finisher.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/proxy.h"
@@ -60,11 +61,13 @@ TEST_CASE("killed between decision, write and answer, nothing is admitted twice 
     const std::string quota = absl::StrCat(ns, "-q");
     cluster.Create(kQuotas, kQuotaNamespace, QuotaObject(quota, "", kCores));
     UsageWatch watch(&cluster.api(), ns, {{quota, kCores * 1000}});
-    Proxy proxy(&cluster, ns, place.rules);
+    Proxy proxy(cluster, ns, place.rules);
+    const ChartAccounts accounts(&cluster, ns);
     // As many writes at once as are admitted: once so many are held, they are the
     // admissions, which go ahead of what is only told. The Queue is there, so that
     // nobody is told that it is not.
-    Scheduler scheduler({.kubeconfig = proxy.kubeconfig(),
+    Scheduler scheduler({.accounts = &accounts,
+                         .through = proxy.kubeconfig(),
                          .lease_namespace = ns,
                          .flags = {absl::StrCat("--write-concurrency=", kCores)},
                          .lease_times = {"--lease-duration=5s", "--renew-deadline=4s", "--retry-period=500ms"}});

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/job_watch.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/proxy.h"
@@ -60,8 +61,10 @@ TEST_CASE("with every fault on the wire, each Job is released once and no quota 
   // On a direct connection, so that nothing is missed.
   UsageWatch units(&cluster.api(), ns, limits);
   JobWatch watch(&cluster.api(), ns);
-  Proxy proxy(&cluster, ns, absl::Substitute(kRules, seed));
-  const ServiceOptions options = {.kubeconfig = proxy.kubeconfig(),
+  Proxy proxy(cluster, ns, absl::Substitute(kRules, seed));
+  const ChartAccounts accounts(&cluster, ns);
+  const ServiceOptions options = {.accounts = &accounts,
+                                  .through = proxy.kubeconfig(),
                                   .lease_namespace = ns,
                                   .lease_times = {"--lease-duration=20s", "--renew-deadline=15s", "--retry-period=1s"}};
   Scheduler scheduler(options);

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
 #include "e2e/support/services.h"
@@ -89,7 +90,8 @@ TEST_CASE("while many units wait and nothing changes, nothing is written", "[e2e
   UsageWatch watch(&cluster.api(), "default", {{"full", 1000}});
 
   // Unthrottled, so that all are told soon.
-  const ServiceOptions options = {.kubeconfig = own.kubeconfig(),
+  const ChartAccounts accounts(&cluster, "default");
+  const ServiceOptions options = {.accounts = &accounts,
                                   .lease_namespace = "default",
                                   .lease_times = {"--lease-duration=60s", "--renew-deadline=40s", "--retry-period=2s"}};
   ServiceOptions hurried = options;

@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "e2e/metrics/metric_list.h"
 #include "e2e/metrics/prometheus_server.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/proxy.h"
 #include "e2e/support/services.h"
@@ -83,6 +84,8 @@ class World {
     cluster.Create(kQuotas, kQuotaNamespace,
                    QuotaWith(team, "", {{"max", {{"cpu", "3"}, {"memory", "4Gi"}}}, {"min", {{"cpu", "1"}}}}));
     cluster.Create(kQuotas, kQuotaNamespace, QuotaWith(still, "", {{"max", {{"cpu", "2"}}}}));
+    cluster.Kubectl(absl::StrCat("create clusterrolebinding ", ns,
+                                 "-visitor --clusterrole=cluster-admin --serviceaccount=", ns, ":default"));
     std::filesystem::create_directories(decision_log);
     leader.Start();
     controllers.Start();
@@ -92,6 +95,8 @@ class World {
   ~World() {
     // Quotas and Queues are not in the namespaces that go.
     cluster.DeleteQuotas(kQuotaNamespace, {team, still});
+    const KubeResource bindings = {"rbac.authorization.k8s.io", "v1", "clusterrolebindings"};
+    cluster.api().Delete({.resource = bindings, .key = {"", ns + "-visitor"}}).IgnoreError();
     std::error_code ignored;
     std::filesystem::remove_all(decision_log, ignored);
   }
@@ -103,8 +108,9 @@ class World {
     container.at("resources").as_object()["requests"] = {{"cpu", cpu}, {"memory", "512Mi"}};
     cluster.Create(kJobs, ns, job);
   }
+  // Of somebody who may see everything.
   std::string Token() {
-    std::string token = cluster.Kubectl(absl::StrCat("create token ", ns, "-proxied --namespace=", ns));
+    std::string token = cluster.Kubectl(absl::StrCat("create token default --namespace=", ns));
     token.erase(token.find_last_not_of('\n') + 1);
     return token;
   }
@@ -117,23 +123,25 @@ class World {
   TestCluster cluster;
   const std::string ns = cluster.MakeNamespace("metrics"), quiet = cluster.MakeNamespace("metrics-quiet");
   const std::string team = ns + "-team", still = ns + "-still";
-  Proxy proxy{&cluster, ns, kFaults};
+  Proxy proxy{cluster, ns, kFaults};
   const std::string decision_log = (std::filesystem::temp_directory_path() / (ns + "-decisions")).string();
   const GrpcCertificates grpc_tls;
-  Scheduler leader{{.kubeconfig = proxy.kubeconfig(),
+  const ChartAccounts accounts{&cluster, ns};
+  Scheduler leader{{.accounts = &accounts,
+                    .through = proxy.kubeconfig(),
                     .lease_namespace = ns,
                     .flags = {absl::StrCat("--decision-log-dir=", decision_log)},
                     .log = "leader.log",
                     .grpc_tls = grpc_tls.path()}};
   Scheduler follower{
-      {.kubeconfig = cluster.kubeconfig(), .lease_namespace = ns, .log = "follower.log", .grpc_tls = grpc_tls.path()}};
+      {.accounts = &accounts, .lease_namespace = ns, .log = "follower.log", .grpc_tls = grpc_tls.path()}};
   const std::string schedulers = absl::StrCat(leader.grpc_address(), ",", follower.grpc_address());
-  Controllers controllers{{.kubeconfig = proxy.kubeconfig(), .lease_namespace = ns}};
-  Visibility visibility{{.kubeconfig = cluster.kubeconfig(),
+  Controllers controllers{{.accounts = &accounts, .through = proxy.kubeconfig(), .lease_namespace = ns}};
+  Visibility visibility{{.accounts = &accounts,
                          .flags = {"--apiservice=", absl::StrCat("--service-namespace=", ns)},
                          .grpc_tls = grpc_tls.path()},
                         schedulers};
-  DebugApi debug_api{{.kubeconfig = cluster.kubeconfig(), .grpc_tls = grpc_tls.path()}, schedulers};
+  DebugApi debug_api{{.accounts = &accounts, .grpc_tls = grpc_tls.path()}, schedulers};
   PrometheusServer prometheus{{{"127.0.0.1:10259", {leader.metrics_port(), follower.metrics_port()}},
                                {"127.0.0.1:8080", {controllers.metrics_port()}},
                                {"127.0.0.1:8083", {visibility.metrics_port()}},

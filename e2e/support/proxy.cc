@@ -10,9 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "e2e/support/account_kubeconfig.h"
 #include "libs/kube/kubeconfig.h"
 
 namespace kq::e2e {
@@ -30,16 +29,12 @@ void WriteText(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Proxy::Proxy(TestCluster* cluster, const std::string& ns, const std::string& rules)
-    : cluster_(cluster), account_(absl::StrCat(ns, "-proxied")) {
+Proxy::Proxy(const TestCluster& cluster, const std::string& ns, const std::string& rules) {
   std::string folder = (std::filesystem::temp_directory_path() / "fault-proxy-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) Fail(absl::StrCat("cannot make ", folder));
   folder_ = folder;
-  cluster_->Kubectl(absl::StrCat("create serviceaccount ", account_, " --namespace=", ns));
-  cluster_->Kubectl(absl::StrCat("create clusterrolebinding ", account_,
-                                 " --clusterrole=cluster-admin --serviceaccount=", ns, ":", account_));
   const std::string direct = folder_ + "/proxied";
-  WriteText(direct, TokenKubeconfig(ns));
+  WriteAccountKubeconfig(cluster, {ns, "default"}, cluster.kubeconfig(), direct);
   WriteText(folder_ + "/rules.yaml", rules);
   kubeconfig_ = folder_ + "/through/proxied";
   auto child = ChildProcess::Start(
@@ -62,26 +57,8 @@ Proxy::Proxy(TestCluster* cluster, const std::string& ns, const std::string& rul
   http_ = *std::move(http);
 }
 
-std::string Proxy::TokenKubeconfig(const std::string& ns) const {
-  const absl::StatusOr<KubeConnection> direct = LoadKubeconfig(cluster_->kubeconfig());
-  if (!direct.ok()) Fail(direct.status().ToString());
-  std::string token =
-      cluster_->Kubectl(absl::StrCat("create token ", account_, " --namespace=", ns, " --duration=24h"));
-  absl::StripAsciiWhitespace(&token);
-  const Json cluster = {{"server", direct->server}, {"certificate-authority-data", absl::Base64Escape(direct->ca_pem)}};
-  return JsonText({{"apiVersion", "v1"},
-                   {"kind", "Config"},
-                   {"clusters", JsonArray{{{"name", "c"}, {"cluster", cluster}}}},
-                   {"users", JsonArray{{{"name", "u"}, {"user", {{"token", token}}}}}},
-                   {"contexts", JsonArray{{{"name", "x"}, {"context", {{"cluster", "c"}, {"user", "u"}}}}}},
-                   {"current-context", "x"}});
-}
-
 Proxy::~Proxy() {
   child_ = nullptr;
-  const KubeResource bindings = {"rbac.authorization.k8s.io", "v1", "clusterrolebindings"};
-  // What is left of it is the cluster's to clean up.
-  cluster_->api().Delete({.resource = bindings, .key = {"", account_}}).IgnoreError();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }

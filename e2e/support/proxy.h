@@ -12,16 +12,16 @@
 
 namespace kq::e2e {
 
-// A fault_proxy before the API server of a cluster, and a service account with all
-// rights that goes through it. Both go when the object dies.
+// A fault_proxy before the API server of a cluster. What comes with a token goes through it, and with no other right
+// than the token's. Goes when the object dies.
 class Proxy {
  public:
-  // `ns`: a namespace of the test, which gets the service account. `rules` as in
-  // fault_rules.h. The cluster must outlive the proxy.
-  Proxy(TestCluster* cluster, const std::string& ns, const std::string& rules);
+  // `ns`: a namespace of the test; its default service account, which has no right, lends the proxy a token. `rules` as
+  // in fault_rules.h.
+  Proxy(const TestCluster& cluster, const std::string& ns, const std::string& rules);
   ~Proxy();
 
-  // Leads through the proxy.
+  // Leads through the proxy: others take its server and authority, and put their own token beside them.
   const std::string& kubeconfig() const { return kubeconfig_; }
   // Other rules from now on; all counts start again.
   void SetRules(const std::string& rules);
@@ -33,11 +33,8 @@ class Proxy {
   Json Stats();
 
  private:
-  std::string TokenKubeconfig(const std::string& ns) const;
   std::string Call(const std::string& method, const std::string& path, const std::string& body);
 
-  TestCluster* const cluster_;
-  const std::string account_;
   std::string folder_;
   std::string kubeconfig_;
   std::unique_ptr<ChildProcess> child_;

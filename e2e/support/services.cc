@@ -80,11 +80,11 @@ Service::Service(const ServiceOptions& options, const std::string& program, std:
     command_.push_back("/usr/bin/env");
     command_.insert(command_.end(), options.environment.begin(), options.environment.end());
   }
+  const std::string name = program.substr(program.rfind('/') + 1);
   command_.push_back(DataFile(program));
-  command_.push_back(absl::StrCat("--kubeconfig=", options.kubeconfig));
+  command_.push_back(absl::StrCat("--kubeconfig=", options.accounts->Kubeconfig(name, options.through)));
   command_.insert(command_.end(), flags.begin(), flags.end());
   command_.insert(command_.end(), options.flags.begin(), options.flags.end());
-  const std::string name = program.substr(program.rfind('/') + 1);
   log_ = LogFile(options.log.empty() ? absl::StrCat(name, "-", getpid(), ".log") : options.log);
 }
 

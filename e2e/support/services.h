@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/child_process.h"
 #include "proto/queueing/v1/scheduler.pb.h"
 
@@ -17,7 +18,9 @@
 namespace kq::e2e {
 
 struct ServiceOptions {
-  std::string kubeconfig;
+  // Who it is: the account that is named as its program is, and outlives it.
+  const ChartAccounts* accounts;
+  std::string through = {};  // a kubeconfig of a proxy before the API server; empty: straight to it
   std::string lease_namespace = {};
   std::vector<std::string> flags = {};        // on top of the addresses, the lease and its times
   std::vector<std::string> environment = {};  // POD_NAME=..., and so on

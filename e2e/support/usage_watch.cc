@@ -106,7 +106,7 @@ std::map<ObjectKey, std::vector<uint64_t>> UsageWatch::AdmittedAt() const {
   return admitted_at_;
 }
 
-void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
+bool UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   const auto known = units_.find(key);
   int64_t before = 0;
   if (known != units_.end()) {
@@ -115,9 +115,10 @@ void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
     held_[""] -= before;
     units_.erase(known);
   }
-  if (unit == nullptr) return;
+  if (unit == nullptr) return false;
   const int64_t after = CpuHeld(*unit);
-  if (before == 0 && after > 0) {
+  const bool admitted = before == 0 && after > 0;
+  if (admitted) {
     ++admissions_;
     admitted_at_[key].push_back(unit->version);
   } else if (before == 0 && IsFinished(unit->phase) && unit->last_allocate != absl::InfinitePast() &&
@@ -129,14 +130,15 @@ void UsageWatch::Set(const ObjectKey& key, const QueueUnit* unit) {
   held_[unit->quota] += after;
   held_[""] += after;
   units_.emplace(key, *unit);
+  return admitted;
 }
 
 bool UsageWatch::Upserted(const Json& object) {
   const absl::StatusOr<QueueUnit> unit = ParseQueueUnit(object);
   MutexLock lock(&mu_);
   if (unit.ok()) {
-    Set(unit->key, &*unit);
-    seen_.push_back({unit->version, unit->key, unit->quota, CpuHeld(*unit)});
+    const bool admitted = Set(unit->key, &*unit);
+    seen_.push_back({unit->version, unit->key, unit->quota, CpuHeld(*unit), false, admitted});
   } else {
     trouble_.push_back(unit.status().ToString());
   }
@@ -146,11 +148,20 @@ bool UsageWatch::Upserted(const Json& object) {
 bool UsageWatch::Removed(const ObjectKey& key, absl::string_view, uint64_t version) {
   MutexLock lock(&mu_);
   Set(key, nullptr);
-  seen_.push_back({version, key, "", 0});
+  seen_.push_back({version, key, "", 0, true, false});
   return true;
 }
 
-void UsageWatch::Listed(uint64_t) {}
+void UsageWatch::Listed(uint64_t) {
+  MutexLock lock(&mu_);
+  // The list was all units that are there, and came just now.
+  size_t left = units_.size();
+  for (auto seen = seen_.rbegin(); seen != seen_.rend() && left > 0; ++seen) {
+    if (seen->removed) continue;
+    if (seen->admitted) admitted_at_[seen->unit].back() = 0;
+    --left;
+  }
+}
 
 void UsageWatch::Broken(const absl::Status& why) {
   MutexLock lock(&mu_);

@@ -37,8 +37,8 @@ class UsageWatch : public ReflectorSink {
   // Units that are over.
   int64_t Finished() const;
   // By unit: the versions of the object at which it became a holder. One each, if
-  // nothing is admitted twice; 0 for one that was missed, because the API server was
-  // away and the watch had to list again.
+  // nothing is admitted twice; 0 for one of which a list told, because the API server
+  // was away: a list has the newest version of an object, which may be a later one.
   std::map<ObjectKey, std::vector<uint64_t>> AdmittedAt() const;
   // Units of a quota that wait.
   int64_t Waiting(const std::string& quota) const;
@@ -48,7 +48,8 @@ class UsageWatch : public ReflectorSink {
   bool Removed(const ObjectKey& key, absl::string_view uid, uint64_t version) override;
   void Listed(uint64_t version) override;
   void Broken(const absl::Status& why) override;
-  void Set(const ObjectKey& key, const QueueUnit* unit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // True if it became a holder.
+  bool Set(const ObjectKey& key, const QueueUnit* unit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::map<std::string, int64_t> limits_;
   mutable Mutex mu_;
@@ -62,6 +63,8 @@ class UsageWatch : public ReflectorSink {
     ObjectKey unit;
     std::string quota;
     int64_t held = 0;
+    bool removed = false;
+    bool admitted = false;  // by this version, or an earlier one that was not seen
   };
   std::vector<Seen> seen_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> trouble_ ABSL_GUARDED_BY(mu_);

@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "e2e/support/aggregation.h"
+#include "e2e/support/chart_accounts.h"
 #include "e2e/support/objects.h"
 #include "e2e/support/own_cluster.h"
 #include "e2e/support/services.h"
@@ -36,8 +37,9 @@ class World {
  public:
   explicit World(const std::string& max_picture_age = "3s")
       : cluster_(own_.kubeconfig()),
-        scheduler_({.kubeconfig = own_.kubeconfig(), .lease_namespace = "koord-queue"}),
-        visibility_({.kubeconfig = own_.kubeconfig(),
+        accounts_(&cluster_, "koord-queue"),
+        scheduler_({.accounts = &accounts_, .lease_namespace = "koord-queue"}),
+        visibility_({.accounts = &accounts_,
                      .flags = {"--max-picture-age=" + max_picture_age, "--remember-reviews=1s", "-v=4"}},
                     scheduler_.grpc_address()) {
     RegisterVisibility(&cluster_, visibility_.port());
@@ -49,6 +51,7 @@ class World {
   }
 
   const OwnCluster& own_cluster() const { return own_; }
+  const ChartAccounts& accounts() const { return accounts_; }
   TestCluster& cluster() { return cluster_; }
   const TestCluster& cluster() const { return cluster_; }
   Scheduler& scheduler() { return scheduler_; }
@@ -107,6 +110,7 @@ class World {
  private:
   OwnCluster own_{"kwok kube-scheduler"};
   TestCluster cluster_;
+  const ChartAccounts accounts_;
   Scheduler scheduler_;
   Visibility visibility_;
 };
@@ -231,10 +235,9 @@ void CheckTooManyLongAnswers(const World& world) {
   }
   testing::FakeScheduler scheduler;
   scheduler.Send(picture);
-  Visibility narrow({.kubeconfig = world.cluster().kubeconfig(),
-                     .flags = {"--long-answers=1", "--max-picture-age=1h"},
-                     .log = "narrow.log"},
-                    scheduler.address());
+  Visibility narrow(
+      {.accounts = &world.accounts(), .flags = {"--long-answers=1", "--max-picture-age=1h"}, .log = "narrow.log"},
+      scheduler.address());
   narrow.Start();
   CHECK(Await(kPatience, [&] { return narrow.Ready(); }));
   world.cluster().Kubectl(absl::StrCat("patch ", kApiService, " --type=merge -p '",
@@ -440,8 +443,7 @@ CertificateAndKey AuthorityNearItsEnd() {
 
 TEST_CASE("replicas share an authority, and requests go on while it is renewed", "[visibility]") {
   World world("1m");
-  Visibility second({.kubeconfig = world.cluster().kubeconfig(), .log = "second.log"},
-                    world.scheduler().grpc_address());
+  Visibility second({.accounts = &world.accounts(), .log = "second.log"}, world.scheduler().grpc_address());
   std::string bundle = BundleFile(world);
   const std::string first = FileText(bundle);
   REQUIRE(SplitCertificates(first).size() == 1);
