@@ -483,9 +483,9 @@ TEST_CASE("what the chart lets pass, the processes take", "[chart]") {
       "--set pluginConfigs.plugins=null",
       "--set pluginConfigs=null",
       "--set-string pluginConfigs=",
-      "--set pluginConfigs.pluginConfigs.Priority.a=1,pluginConfigs.pluginConfigs.ElasticQuotaV2.a=1,"
-      "pluginConfigs.pluginConfigs.ElasticQuota.a=1,pluginConfigs.pluginConfigs.ResourceQuota.a=1,"
-      "pluginConfigs.pluginConfigs.defaultgroup.a=1",
+      absl::StrCat("--set pluginConfigs.pluginConfigs.Priority.a=1,pluginConfigs.pluginConfigs.ElasticQuotaV2.a=1,",
+                   "pluginConfigs.pluginConfigs.ElasticQuota.a=1,pluginConfigs.pluginConfigs.ResourceQuota.a=1,",
+                   "pluginConfigs.pluginConfigs.defaultgroup.a=1"),
       "--set pluginConfigs.defaultReclaimProtectTime=1h1m1.5s",
       "--set-json pluginConfigs.defaultReclaimProtectTime=300000000000",
       "--set-json 'controller.resources={\"requests\":{\"cpu\":0.2,\"memory\":\"5e8\"}}'",
