@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "e2e/support/test_cluster.h"
 #include "libs/common/json.h"
 
@@ -56,11 +57,10 @@ TEST_CASE("each account may do what the chart lets it, in the namespaces that we
     CHECK_FALSE(accounts.MayDo(account, {{"verb", "delete"}, {"group", "batch"}, {"resource", "jobs"}}));
     CHECK_FALSE(accounts.MayDo(account, {{"verb", "*"}, {"group", "*"}, {"resource", "*"}}));
     // As kubectl sees it, by the file that the process gets.
-    CHECK(Run("kubectl --kubeconfig=" + accounts.Kubeconfig(account) + " auth can-i delete jobs.batch -A || true") ==
-          "no\n");
-    CHECK(Run("kubectl --kubeconfig=" + accounts.Kubeconfig(account) +
-              " auth whoami -o jsonpath='{.status.userInfo.username}'") ==
-          "system:serviceaccount:" + ns + ":" + account);
+    const std::string kubectl = absl::StrCat("kubectl --kubeconfig=", accounts.Kubeconfig(account));
+    CHECK(Run(absl::StrCat(kubectl, " auth can-i delete jobs.batch -A || true")) == "no\n");
+    CHECK(Run(absl::StrCat(kubectl, " auth whoami -o jsonpath='{.status.userInfo.username}'")) ==
+          absl::StrCat("system:serviceaccount:", ns, ":", account));
   }
 }
 

@@ -197,7 +197,7 @@ void CheckDescriptions(const World& world) {
            {"/openapi/v3", absl::StrCat(R"("apis/)", group, R"(/v1alpha1":{)")},
            {"/openapi/v3" + kApi, R"("io.x-k8s.koord-queue.visibility.v1alpha1.QueueUnitsSummary":{)"}}) {
     CAPTURE(path, said);
-    CHECK(Await(kPatience, [&] { return absl::StrContains(world.Raw(path), said); }));
+    CHECK(Await(kPatience, [&, &where = path, &what = said] { return absl::StrContains(world.Raw(where), what); }));
   }
   const std::string ask = "-H 'Accept: application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'";
   CHECK(Await(kPatience, [&] {
