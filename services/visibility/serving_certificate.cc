@@ -67,7 +67,7 @@ absl::Status ServingCertificate::WriteProvisional() {
 
 absl::Status ServingCertificate::Step() {
   KQ_ASSIGN_OR_RETURN(const Authorities authorities, ReadOrMake());
-  const absl::Status published = Publish(authorities.bundle_pem);
+  absl::Status published = Publish(authorities.bundle_pem);
   const bool known = published.ok() && published_pem_ == authorities.bundle_pem;  // since the Step before
   if (published.ok()) published_pem_ = authorities.bundle_pem;
   const bool same_issuer = issuer_pem_ == authorities.newest.certificate_pem;

@@ -174,7 +174,8 @@ TEST_CASE("growth whose write was lost is not told as an admission on account of
                                                  }}}};
   const JsonArray sets{JsonObject{{"name", "worker"}, {"count", 2}, {"template", JsonObject{{"spec", one_pod}}}}};
   const auto patch = [&world](const ObjectKey& key, Subresource part, Json change) {
-    REQUIRE(world.api.Patch({QueueUnits(), key, part, PatchType::kMerge, std::move(change)}).ok());
+    const PatchRequest request{QueueUnits(), key, part, PatchType::kMerge, std::move(change)};
+    REQUIRE(world.api.Patch(request).ok());
   };
   const ObjectKey key = world.Create("a").key;
   patch(key, Subresource::kNone, JsonObject{{"spec", JsonObject{{"podSet", sets}}}});
