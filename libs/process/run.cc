@@ -45,7 +45,7 @@ int RunUntilStopped(const std::string& program,
            {{"because", lost ? "the lease was lost" : strsignal(signal)}});
   (*server)->Stop();
   KQ_LOG(Info, "Stopped");
-  return signal == kLeaseSignal ? kExitLostLease : kExitStopped;
+  return lost ? kExitLostLease : kExitStopped;
 }
 
 }  // namespace kq

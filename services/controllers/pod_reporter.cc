@@ -6,10 +6,11 @@ namespace kq::controllers {
 namespace {
 
 // The first admission of this name, or null.
-Admission* FindAdmission(std::vector<Admission>* admissions, absl::string_view name) {
+template <typename Admissions>
+auto* FindAdmission(Admissions* admissions, absl::string_view name) {
   const auto at =
       std::find_if(admissions->begin(), admissions->end(), [name](const Admission& a) { return a.name == name; });
-  return at == admissions->end() ? nullptr : &*at;
+  return at == admissions->end() ? decltype(&*at)() : &*at;
 }
 
 void Follow(const PodSet& set, const PodCounts& pods, Admission* admission) {
@@ -55,14 +56,10 @@ bool ChangesCharge(const PodReport& report, const QueueUnit& unit) {
 }
 
 bool GoesBeyond(const PodReport& report, const QueueUnit& unit) {
-  const auto replicas = [](const std::vector<Admission>& admissions, const std::string& name) {
-    const auto at =
-        std::find_if(admissions.begin(), admissions.end(), [&](const Admission& a) { return a.name == name; });
-    return at == admissions.end() ? -1 : at->replicas;
-  };
   return std::any_of(unit.pod_sets.begin(), unit.pod_sets.end(), [&](const PodSet& set) {
-    const int64_t before = replicas(unit.admissions, set.name);
-    return before >= 0 && before < set.count && before < replicas(report.admissions, set.name);
+    const Admission* const before = FindAdmission(&unit.admissions, set.name);
+    const Admission* const now = FindAdmission(&report.admissions, set.name);
+    return before != nullptr && now != nullptr && before->replicas < std::min(set.count, now->replicas);
   });
 }
 
